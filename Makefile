@@ -1,0 +1,3 @@
+VENV := .venv
+PY := $(VENV)/bin/python
+dev: ; cmake --build build/dev

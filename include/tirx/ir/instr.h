@@ -1,0 +1,65 @@
+/*!
+ * The instruction table as C++ sees it. Declarations are written in Python
+ * (targets/<name>/instructions.py) and arrive here on first use through the hook
+ * "tx.instr_lookup"; printer, verifier and simulator read this one table.
+ */
+#ifndef TIRX_IR_INSTR_H_
+#define TIRX_IR_INSTR_H_
+#include <tirx/expr/expr.h>
+
+namespace tirx {
+
+/*!
+ * One operand, in the order of the call's arguments.
+ * space: "reg" (a value, or the place a BufferLoad names), "imm" (an integer constant), "shared",
+ *   "global", "generic", "tmem" (a pointer or address into that space), "str".
+ * access: what the instruction does with a "reg" place or through the pointer: "r", "w", "rw".
+ */
+class InstrOperandNode : public ffi::Object {
+ public:
+  ffi::String name;
+  DType dtype{kUInt32};
+  ffi::String space;
+  ffi::String access;
+  static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tx.InstrOperand", InstrOperandNode, ffi::Object);
+};
+class InstrOperand : public ffi::ObjectRef {
+ public:
+  explicit InstrOperand(ffi::ObjectPtr<InstrOperandNode> n) : ObjectRef(std::move(n)) {}
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(InstrOperand, ffi::ObjectRef, InstrOperandNode);
+};
+
+class InstrNode : public ffi::Object {
+ public:
+  ffi::String name;                    //!< as in Call.op: "ptx.<dotted>" or "cuda.<helper>"
+  ffi::Array<InstrOperand> operands;
+  DType result{kVoid};                 //!< dtype of the call's value
+  ffi::Array<ffi::String> features;    //!< all required of the target
+  ffi::String form;                    //!< "asm": text is inline PTX; "cuda": a C++ expression
+  ffi::String text;                    //!< {0}, {1}, ... stand for the operands; {r} for the result
+  ffi::String helper;                  //!< C++ source needed once per file, or empty
+  ffi::Array<ffi::String> includes;    //!< headers needed, e.g. "cuda_fp16.h"
+  /*! "pure": a function of its operands; "memory": reads/writes through pointers; "barrier":
+   *  orders memory; "async": completes later; "convergent": needs the whole team. */
+  ffi::Array<ffi::String> effects;
+  ffi::String team;                    //!< who must execute it together: "thread", "warp", "warpgroup", "cta"
+  ffi::String sim;                     //!< name of the meaning in src/sim/ops, or "" = unsupported
+  ffi::Map<ffi::String, ffi::Any> sim_attrs;  //!< parameters of the meaning, e.g. {"m": 16, "k": 16}
+  ffi::String unsupported;             //!< why there is no simulator meaning
+  static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tx.Instr", InstrNode, ffi::Object);
+};
+class Instr : public ffi::ObjectRef {
+ public:
+  explicit Instr(ffi::ObjectPtr<InstrNode> n) : ObjectRef(std::move(n)) {}
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Instr, ffi::ObjectRef, InstrNode);
+};
+
+/*! Adds or replaces a declaration. */
+void RegisterInstr(const Instr& instr);
+/*! The declaration of `name`, asking the Python tables once per unknown name; null when none. */
+const InstrNode* FindInstr(const ffi::String& name);
+
+}  // namespace tirx
+#endif  // TIRX_IR_INSTR_H_
