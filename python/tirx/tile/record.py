@@ -1,0 +1,112 @@
+"""The record of each dispatch decision, and the report that explain() makes of them."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+
+class Rejection:
+    """Why a variant did not lower a call. kind: "predicate", "declined", "config" or "bug"."""
+
+    __slots__ = ("variant", "priority", "kind", "reason", "predicate", "source")
+
+    def __init__(self, rule, kind, reason, predicate="", source=None):
+        from .registry import location_text
+
+        self.variant, self.priority, self.kind = rule.variant, rule.priority, kind
+        self.reason, self.predicate = reason, predicate
+        self.source = location_text(source or rule.source)
+
+    def text(self) -> str:
+        """`vec_auto: predicate 'constant extents': n is not constant (rules/copy.py:41)`"""
+        labels = {"predicate": f"predicate {self.predicate!r}: ", "bug": "bug in the rule: "}
+        return f"{self.variant}: {labels.get(self.kind, '')}{self.reason} ({self.source})"
+
+    def to_dict(self) -> dict:
+        """JSON-able fields."""
+        return {k: getattr(self, k) for k in self.__slots__}
+
+
+class Decision:
+    """One tile call and what became of it."""
+
+    __slots__ = (
+        "op", "scope", "call", "file", "line", "variant", "priority", "source", "instructions", "coverage",
+        "notes", "rejections",
+    )  # fmt: skip
+
+    def __init__(self, call, ctx, rule, rejections):
+        where = call.location
+        self.op, self.scope, self.call = call.op, ctx.scope, call.text()
+        self.file, self.line = (where.file, where.line) if where else ("", 0)
+        self.variant, self.priority, self.source = rule.variant, rule.priority, rule.where
+        self.instructions, self.coverage, self.notes = ctx.instructions, ctx.coverage, ctx.notes
+        self.rejections = rejections
+
+    def to_dict(self) -> dict:
+        """JSON-able fields."""
+        out = {k: getattr(self, k) for k in self.__slots__}
+        out["rejections"] = [r.to_dict() for r in self.rejections]
+        return out
+
+    def text(self) -> str:
+        """A few lines per call: the choice, what it emits, why it is complete, and what was passed over."""
+        where = f"{self.file}:{self.line}  " if self.file else ""
+        lines = [f"{where}{self.call}  at {self.scope} scope",
+                 f"  variant   {self.variant} (priority {self.priority})  {self.source}"]  # fmt: skip
+        for i in self.instructions:
+            lines.append(f"  emits     {i['count']} x {i['instruction']} per {i['per']}")
+        if self.coverage:
+            lines.append(f"  covers    {self.coverage}")
+        lines += [f"  note      {n}" for n in self.notes]
+        lines += [f"  rejected  {r.text()}" for r in self.rejections]
+        return "\n".join(lines)
+
+
+class Report:
+    """Every dispatch decision of one function for one target."""
+
+    def __init__(self, name, target, decisions):
+        self.name, self.target, self.decisions = name, target, decisions
+
+    def to_dict(self) -> dict:
+        """{"function", "target", "calls": [...]}"""
+        calls = [d.to_dict() for d in self.decisions]
+        return {"function": self.name, "target": self.target, "calls": calls}
+
+    def json(self, indent=2) -> str:
+        """The report as JSON text."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def text(self) -> str:
+        """The report for people."""
+        n = len(self.decisions)
+        head = f"{self.name} for {self.target}: {n} tile call{'' if n == 1 else 's'}"
+        return "\n".join([head, *(d.text() for d in self.decisions)])
+
+    __str__ = text
+
+
+class _Sinks(threading.local):
+    def __init__(self):
+        self.stack = []
+
+
+_SINKS = _Sinks()
+
+
+class recording:
+    """`with recording() as decisions:` collects the decisions taken in this thread."""
+
+    def __enter__(self) -> list:
+        _SINKS.stack.append([])
+        return _SINKS.stack[-1]
+
+    def __exit__(self, *exc):
+        _SINKS.stack.pop()
+
+
+def active_sink():
+    """The innermost list of decisions being recorded, or None."""
+    return _SINKS.stack[-1] if _SINKS.stack else None
