@@ -5,6 +5,7 @@ Kernels import from `tirx`, `tirx.script`, `tirx.layout` and `tirx.lang`, and fr
 
 from . import errors, ir
 from .ir import IRModule, PrimFunc
+from .targets import Target
 
 __version__ = "0.1.0"
-__all__ = ["IRModule", "PrimFunc", "errors", "ir"]
+__all__ = ["IRModule", "PrimFunc", "Target", "errors", "ir"]

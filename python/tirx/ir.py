@@ -97,7 +97,7 @@ class _Operators:
             "an IR expression has no Python truth value",
             code="no-truth-value", found=f"a {type(self).__name__} in a Python condition",
             required="a value known to Python",
-            hint="use `a.same_as(b)` or structural_equal(a, b); in a kernel, `if` on IR values becomes a branch",
+            hint="use `a.same_as(b)` or structural_equal(a, b); in a kernel, `if` on IR values is a branch",
         )  # fmt: skip
 
     def astype(self, dtype):
@@ -233,8 +233,9 @@ class Buffer(Object):
     def __init__(self, name, data, shape, dtype, layout=None, scope="global", elem_offset=0, align=0,
                  allocated_addr=None, span=None):  # fmt: skip
         self.__init_handle_by_constructor__(
-            _api.Buffer, name, data, list(shape), dtype, layout, scope, elem_offset, align, allocated_addr, span
-        )
+            _api.Buffer, name, data, list(shape), dtype, layout, scope, elem_offset, align, allocated_addr,
+            span,
+        )  # fmt: skip
 
     @classmethod
     def make(cls, name, shape, dtype, scope="global", layout=None, align=0, span=None):
@@ -357,8 +358,8 @@ class Kernel(Object):
 class InstrOperand(Object):
     """Operand of an instruction; see include/tirx/ir/instr.h."""
 
-    def __init__(self, name, dtype, space, access):
-        self.__init_handle_by_constructor__(_api.InstrOperand, name, dtype, space, access)
+    def __init__(self, name, dtype, space, access, otherwise=None):
+        self.__init_handle_by_constructor__(_api.InstrOperand, name, dtype, space, access, otherwise)
 
 
 @register_object("tx.Instr")
@@ -366,16 +367,22 @@ class Instr(Object):
     """One hardware instruction; see include/tirx/ir/instr.h."""
 
     def __init__(self, name, operands, result="void", features=(), form="asm", text="", helper="",
-                 includes=(), effects=(), team="thread", sim="", sim_attrs=None, unsupported=""):  # fmt: skip
+                 includes=(), effects=(), team="thread", sim="", sim_attrs=None, unsupported="",
+                 result_of=-1):  # fmt: skip
         self.__init_handle_by_constructor__(
             _api.Instr, name, list(operands), result, list(features), form, text, helper, list(includes),
-            list(effects), team, sim, sim_attrs or {}, unsupported,
+            list(effects), team, sim, sim_attrs or {}, unsupported, result_of,
         )  # fmt: skip
 
 
 def call(dtype, op, args=(), attrs=None, span=None):
     """A Call expression (the factory is faster than the class)."""
     return _api.call(dtype, op, args if isinstance(args, list) else list(args), attrs or {}, span)
+
+
+def instr_call(name, args=(), attrs=None, span=None):
+    """A call of an instruction of the table, checked and completed (MakeInstrCall in ir/instr.h)."""
+    return _api.instr_call(name, args if isinstance(args, list) else list(args), attrs or {}, span)
 
 
 def const(value, dtype):

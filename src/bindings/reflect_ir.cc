@@ -147,11 +147,13 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def_ro("name", &InstrOperandNode::name)
       .def_ro("dtype", &InstrOperandNode::dtype)
       .def_ro("space", &InstrOperandNode::space)
-      .def_ro("access", &InstrOperandNode::access);
+      .def_ro("access", &InstrOperandNode::access)
+      .def_ro("otherwise", &InstrOperandNode::otherwise);
   refl::ObjectDef<InstrNode>(refl::init(false))
       .def_ro("name", &InstrNode::name)
       .def_ro("operands", &InstrNode::operands)
       .def_ro("result", &InstrNode::result)
+      .def_ro("result_of", &InstrNode::result_of)
       .def_ro("features", &InstrNode::features)
       .def_ro("form", &InstrNode::form)
       .def_ro("text", &InstrNode::text)
@@ -174,18 +176,20 @@ TVM_FFI_STATIC_INIT_BLOCK() {
     return Target(std::move(n));
   });
   def.def("tx.InstrOperand", [](ffi::String name, DLDataType t, ffi::String space,
-                                ffi::String access) {
+                                ffi::String access, ffi::Optional<PrimExpr> otherwise) {
     auto n = ffi::make_object<InstrOperandNode>();
     n->name = name;
     n->dtype = t;
     n->space = space;
     n->access = access;
+    n->otherwise = otherwise;
     return InstrOperand(std::move(n));
   });
   def.def("tx.Instr", [](ffi::String name, ffi::Array<InstrOperand> operands, DLDataType result,
                          Names features, ffi::String form, ffi::String text, ffi::String helper,
                          Names includes, Names effects, ffi::String team, ffi::String sim,
-                         ffi::Map<ffi::String, ffi::Any> sim_attrs, ffi::String unsupported) {
+                         ffi::Map<ffi::String, ffi::Any> sim_attrs, ffi::String unsupported,
+                         int result_of) {
     auto n = ffi::make_object<InstrNode>();
     n->name = name;
     n->operands = operands;
@@ -200,12 +204,17 @@ TVM_FFI_STATIC_INIT_BLOCK() {
     n->sim = sim;
     n->sim_attrs = sim_attrs;
     n->unsupported = unsupported;
+    n->result_of = result_of;
     return Instr(std::move(n));
   });
   def.def("tx.register_instr", &RegisterInstr);
   def.def("tx.find_instr", [](ffi::String name) -> ffi::Optional<Instr> {
     if (const InstrNode* n = FindInstr(name)) return GetRef<Instr>(n);
     return std::nullopt;
+  });
+  def.def("tx.instr_call", [](ffi::String name, ffi::Array<PrimExpr> args,
+                              ffi::Map<ffi::String, ffi::Any> attrs, Span span) {
+    return MakeInstrCall(name, args, attrs, span);
   });
 }
 

@@ -6,14 +6,19 @@
 #ifndef TIRX_IR_INSTR_H_
 #define TIRX_IR_INSTR_H_
 #include <tirx/expr/expr.h>
+#include <tirx/ir/target.h>
 
 namespace tirx {
 
 /*!
  * One operand, in the order of the call's arguments.
  * space: "reg" (a value, or the place a BufferLoad names), "imm" (an integer constant), "shared",
- *   "global", "generic", "tmem" (a pointer or address into that space), "str".
+ *   "global", "generic", "tmem" (a pointer or address into that space), "str", or, last, "rest"
+ *   (any number of further values).
  * access: what the instruction does with a "reg" place or through the pointer: "r", "w", "rw".
+ * dtype: of the value, or of what the pointer points to (a handle: untyped memory). An unsigned
+ *   integer also accepts other values of its width, which are passed bit for bit. void: any scalar.
+ * otherwise: the value of a trailing operand that the caller left out.
  */
 class InstrOperandNode : public ffi::Object {
  public:
@@ -21,6 +26,10 @@ class InstrOperandNode : public ffi::Object {
   DType dtype{kUInt32};
   ffi::String space;
   ffi::String access;
+  ffi::Optional<PrimExpr> otherwise;
+  bool Writes() const { return access == "w" || access == "rw"; }
+  bool Reads() const { return access != "w"; }
+  bool IsPointer() const { return space != "reg" && space != "imm" && space != "str" && space != "rest"; }
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tx.InstrOperand", InstrOperandNode, ffi::Object);
 };
@@ -35,9 +44,12 @@ class InstrNode : public ffi::Object {
   ffi::String name;                    //!< as in Call.op: "ptx.<dotted>" or "cuda.<helper>"
   ffi::Array<InstrOperand> operands;
   DType result{kVoid};                 //!< dtype of the call's value
+  int32_t result_of{-1};               //!< >= 0: the call's value has the dtype of that operand
   ffi::Array<ffi::String> features;    //!< all required of the target
   ffi::String form;                    //!< "asm": text is inline PTX; "cuda": a C++ expression
-  ffi::String text;                    //!< {0}, {1}, ... stand for the operands; {r} for the result
+  /*! {0}, {1}, ... stand for the operands, {r} for the result, {*} for all operands separated by
+   *  commas. An "asm" instruction is printed as a call of an inline function of its own. */
+  ffi::String text;
   ffi::String helper;                  //!< C++ source needed once per file, or empty
   ffi::Array<ffi::String> includes;    //!< headers needed, e.g. "cuda_fp16.h"
   /*! "pure": a function of its operands; "memory": reads/writes through pointers; "barrier":
@@ -60,6 +72,17 @@ class Instr : public ffi::ObjectRef {
 void RegisterInstr(const Instr& instr);
 /*! The declaration of `name`, asking the Python tables once per unknown name; null when none. */
 const InstrNode* FindInstr(const ffi::String& name);
+
+/*!
+ * The call of an instruction as the script writes it: operands left out are filled in, literals
+ * take the operand's dtype, and arity, immediates, destinations, dtypes and memory spaces are
+ * checked. Raises "unknown-instruction" (with the nearest names) and "instr-*" errors.
+ */
+Call MakeInstrCall(const ffi::String& name, const ffi::Array<PrimExpr>& args,
+                   const ffi::Map<ffi::String, ffi::Any>& attrs = {}, Span span = {});
+
+/*! Raises the target error "missing-feature" when the target lacks a capability of the instruction. */
+void CheckInstrTarget(const InstrNode* instr, const Target& target, const Span& span);
 
 }  // namespace tirx
 #endif  // TIRX_IR_INSTR_H_
