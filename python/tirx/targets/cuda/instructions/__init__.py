@@ -8,7 +8,18 @@ from __future__ import annotations
 
 import importlib
 
-FAMILIES = ("warp", "sync")
+FAMILIES = (
+    "warp",
+    "sync",
+    "async_copy",
+    "matrix",
+    "atomic",
+    "math",
+    "convert",
+    "misc",
+    "hopper",
+    "blackwell",
+)
 
 
 def table() -> dict:

@@ -17,11 +17,27 @@ from dataclasses import dataclass, field
 from .... import ir
 
 DTYPES = {
-    "any": "void", "pred": "bool", "b8": "uint8", "b16": "uint16", "b32": "uint32", "b64": "uint64",
-    "u8": "uint8", "s8": "int8", "u16": "uint16", "s16": "int16", "u32": "uint32", "s32": "int32",
-    "u64": "uint64", "s64": "int64", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
-    "f16x2": "float16x2", "bf16x2": "bfloat16x2",
-}  # fmt: skip
+    "any": "void",
+    "pred": "bool",
+    "b8": "uint8",
+    "b16": "uint16",
+    "b32": "uint32",
+    "b64": "uint64",
+    "u8": "uint8",
+    "s8": "int8",
+    "u16": "uint16",
+    "s16": "int16",
+    "u32": "uint32",
+    "s32": "int32",
+    "u64": "uint64",
+    "s64": "int64",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "f64": "float64",
+    "f16x2": "float16x2",
+    "bf16x2": "bfloat16x2",
+}
 _SPACES = ("shared", "global", "generic", "tmem")
 
 
@@ -50,9 +66,21 @@ class Decl:
         same = names.index(self.result[1:]) if self.result.startswith("=") else -1
         result = "void" if same >= 0 or not self.result else DTYPES[self.result]
         return ir.Instr(
-            self.name, operands, result, self.features, self.form, self.text, self.helper, self.includes,
-            self.effects, self.team, self.sim, self.attrs, self.unsupported, same,
-        )  # fmt: skip
+            self.name,
+            operands,
+            result,
+            self.features,
+            self.form,
+            self.text,
+            self.helper,
+            self.includes,
+            self.effects,
+            self.team,
+            self.sim,
+            self.attrs,
+            self.unsupported,
+            same,
+        )
 
 
 def parse_signature(signature: str) -> list[ir.InstrOperand]:
@@ -83,9 +111,10 @@ def _operand(name, dtype, space, access):
     return ir.InstrOperand(name, dtype, space, access, value)
 
 
-def ptx(name, signature="", operands="", **kw) -> Decl:
-    """An instruction "ptx.<name>" whose text is its own name followed by `operands`."""
-    return Decl("ptx." + name, signature, f"{name} {operands};" if operands else name + ";", "asm", **kw)
+def ptx(name, signature="", operands="", body="", **kw) -> Decl:
+    """An instruction "ptx.<name>" whose text is its own name followed by `operands`, or else `body`."""
+    text = body or (f"{name} {operands};" if operands else name + ";")
+    return Decl("ptx." + name, signature, text, "asm", **kw)
 
 
 def cuda(name, signature, text, **kw) -> Decl:

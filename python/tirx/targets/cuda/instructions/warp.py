@@ -64,23 +64,43 @@ def _shuffles():
         attrs = {"mode": mode, "mask": 0}
         yield cuda(f"shfl{suffix or '_idx'}", short, f"{call}({_FULL}, {{*}})", attrs=attrs, **common)
         yield ptx(
-            f"shfl.sync.{mode}.b32", "w b32 d, r b32 a b c mask", "{0}, {1}, {2}, {3}, {4}",
-            effects=("convergent",), team="warp", sim="shfl.ptx", attrs={"mode": mode},
-        )  # fmt: skip
+            f"shfl.sync.{mode}.b32",
+            "w b32 d, r b32 a b c mask",
+            "{0}, {1}, {2}, {3}, {4}",
+            effects=("convergent",),
+            team="warp",
+            sim="shfl.ptx",
+            attrs={"mode": mode},
+        )
 
 
 def _votes():
     common = dict(effects=("convergent",), team="warp")
     for mode, result in (("any", "pred"), ("all", "pred"), ("ballot", "b32")):
         text = f"__{mode}_sync({{*}})" + (" != 0" if result == "pred" else "")
-        yield cuda(f"{mode}_sync", "r b32 mask, r pred predicate", text, result=result, sim="vote",
-                   attrs={"mode": mode}, **common)  # fmt: skip
+        yield cuda(
+            f"{mode}_sync",
+            "r b32 mask, r pred predicate",
+            text,
+            result=result,
+            sim="vote",
+            attrs={"mode": mode},
+            **common,
+        )
     for mode, text, helper in (
         ("any", "__match_any_sync({*})", ""),
         ("all", "match_all_sync({*})", _MATCH_ALL),
     ):
-        yield cuda(f"match_{mode}_sync", "r b32 mask, r any value", text, result="b32", sim="match",
-                   attrs={"mode": mode}, helper=helper, **common)  # fmt: skip
+        yield cuda(
+            f"match_{mode}_sync",
+            "r b32 mask, r any value",
+            text,
+            result="b32",
+            sim="match",
+            attrs={"mode": mode},
+            helper=helper,
+            **common,
+        )
     for name in ("activemask", "__activemask"):
         yield cuda(name, "", "__activemask()", result="b32", sim="activemask", effects=("convergent",))
     yield cuda_asm("elect_sync", "", _ELECT, result="pred", sim="elect", features=("elect",), **common)
@@ -89,14 +109,35 @@ def _votes():
 def _reductions():
     common = dict(effects=("convergent",), team="warp")
     for op, step in _STEPS.items():
-        yield cuda(f"warp_{op}", "r any value, imm s32 width=32", f"warp_{op}<{{1}}>({{0}})", result="=value",
-                   helper=_WARP_REDUCE.format(op=op, step=step), sim="warp_reduce", attrs={"op": op},
-                   **common)  # fmt: skip
+        yield cuda(
+            f"warp_{op}",
+            "r any value, imm s32 width=32",
+            f"warp_{op}<{{1}}>({{0}})",
+            result="=value",
+            helper=_WARP_REDUCE.format(op=op, step=step),
+            sim="warp_reduce",
+            attrs={"op": op},
+            **common,
+        )
     for op in ("add", "min", "max", "and", "or", "xor"):
         types = ("u32", "s32") if op in ("min", "max", "add") else ("b32",)
         for t in types:
-            yield ptx(f"redux.sync.{op}.{t}", f"w {t} d, r {t} a, r b32 mask", "{0}, {1}, {2}", sim="redux",
-                      features=("redux",), attrs={"op": op}, **common)  # fmt: skip
-            yield cuda(f"reduce_{op}_sync_{t}", f"r b32 mask, r {t} value", f"__reduce_{op}_sync({{*}})",
-                       result="=value", sim="redux.cuda", features=("redux",), attrs={"op": op},
-                       **common)  # fmt: skip
+            yield ptx(
+                f"redux.sync.{op}.{t}",
+                f"w {t} d, r {t} a, r b32 mask",
+                "{0}, {1}, {2}",
+                sim="redux",
+                features=("redux",),
+                attrs={"op": op},
+                **common,
+            )
+            yield cuda(
+                f"reduce_{op}_sync_{t}",
+                f"r b32 mask, r {t} value",
+                f"__reduce_{op}_sync({{*}})",
+                result="=value",
+                sim="redux.cuda",
+                features=("redux",),
+                attrs={"op": op},
+                **common,
+            )
