@@ -167,5 +167,6 @@ class _FromCpp(TirxError):
 
 
 tvm_ffi.register_error("TirxError", _FromCpp)
+tvm_ffi.register_error("InternalError", InternalError)
 for _cls in (KeyboardInterrupt, SystemExit, NotImplementedError, ZeroDivisionError, RecursionError):
     tvm_ffi.register_error(_cls.__name__, _cls)

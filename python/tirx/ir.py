@@ -81,10 +81,12 @@ class _Operators:
     __hash__ = Object.__hash__
 
     def __neg__(self):
-        return _SUB(0, self, None)
+        # -0.0 - x, not 0.0 - x: the negative of zero is minus zero
+        return _SUB(-0.0 if "float" in self.dtype else 0, self, None)
 
     def __invert__(self):
-        return call(self.dtype, "tx.bitwise_not", [self])
+        dtype = self.dtype
+        return _api.not_(self, None) if dtype == "bool" else call(dtype, "tx.bitwise_not", [self])
 
     def __bool__(self):
         # `==` on expressions builds IR; as a Python truth value it means "the same node", which is what

@@ -32,7 +32,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<PrimExprNode>(refl::init(false))
       .def_ro("dtype", &PrimExprNode::dtype)
       .def_ro("span", &PrimExprNode::span, refl::repr(false), Flag::SEqHashIgnore())
-      .def_ro("depth", &PrimExprNode::depth, refl::repr(false), Flag::SEqHashIgnore());
+      .def_ro("depth", &PrimExprNode::depth, refl::repr(false), Flag::SEqHashIgnore())
+      .def_ro("size", &PrimExprNode::size, refl::repr(false), Flag::SEqHashIgnore());
   refl::TypeAttrDef<PrimExprNode>().def_convert<PrimExpr>();
   refl::ObjectDef<VarNode>(refl::init(false))
       .def_ro("name", &VarNode::name, Flag::SEqHashIgnore())
@@ -80,7 +81,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   def.def("tx.IntImm", [](DLDataType t, int64_t v) { return IntImm(t, v); });
   def.def("tx.FloatImm", [](DLDataType t, double v) { return FloatImm(t, v); });
   def.def("tx.StringImm", [](ffi::String v) { return StringImm(v); });
-  def.def("tx.const", [](DLDataType t, PrimExpr v) { return MakeCast(t, v); });
+  def.def("tx.const", [](DLDataType t, PrimExpr v) { return MakeLiteral(t, v); });
   DefBinary<BinOp::kAdd>(&def, "tx.add");
   DefBinary<BinOp::kSub>(&def, "tx.sub");
   DefBinary<BinOp::kMul>(&def, "tx.mul");
@@ -90,7 +91,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
     TVM_FFI_CHECK(op >= 0 && op < kNumBinOps, ValueError) << "no such binary operator: " << op;
     return MakeBinary(static_cast<BinOp>(op), a, b, s);
   });
-  def.def("tx.not", [](PrimExpr a, Span s) { return MakeNot(a, s); });
+  def.def("tx.not_", [](PrimExpr a, Span s) { return MakeNot(a, s); });
   def.def("tx.select",
           [](PrimExpr c, PrimExpr t, PrimExpr f, Span s) { return MakeSelect(c, t, f, s); });
   def.def("tx.cast", [](DLDataType t, PrimExpr v, Span s) { return MakeCast(t, v, s); });

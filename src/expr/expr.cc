@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include "promote.h"
+
 namespace tvm {
 namespace ffi {
 using Traits = TypeTraits<tirx::PrimExpr>;
@@ -68,12 +70,16 @@ Call::Call(DType t, ffi::String op, ffi::Array<PrimExpr> args,
   n->args = std::move(args);
   n->attrs = std::move(attrs);
   n->span = std::move(span);
-  for (const PrimExpr& arg : n->args) n->depth = std::max(n->depth, arg->depth + 1);
-  CheckExprDepth(n->depth, n->span);
+  ExprMeasure measure;
+  for (const PrimExpr& arg : n->args) measure.Add(arg);
+  measure.Finish(n.get(), n->span);
   data_ = std::move(n);
 }
 
 Range::Range(PrimExpr min, PrimExpr extent) : ObjectRef(ffi::UnsafeInit{}) {
+  CheckIndex("the start of a range", min, min->span);
+  CheckIndex("the extent of a range", extent, extent->span);
+  MatchOperands("range", &min, &extent, min->span);
   auto n = ffi::make_object<RangeNode>();
   n->min = std::move(min);
   n->extent = std::move(extent);

@@ -132,14 +132,12 @@ PrimExpr ExprMutator::VisitCall(const Call& e) {
 }
 
 ffi::Array<PrimExpr> ExprMutator::VisitArray(const ffi::Array<PrimExpr>& a) {
-  ffi::Array<PrimExpr> out;
-  bool changed = false;
-  for (const PrimExpr& e : a) {
-    PrimExpr v = VisitExpr(e);
-    changed = changed || !v.same_as(e);
-    out.push_back(std::move(v));
+  ffi::Array<PrimExpr> out = a;  // shares storage until the first Set
+  for (size_t i = 0; i < a.size(); ++i) {
+    PrimExpr e = a[i], v = VisitExpr(e);
+    if (!v.same_as(e)) out.Set(static_cast<int64_t>(i), std::move(v));
   }
-  return changed ? out : a;
+  return out;
 }
 
 }  // namespace tirx

@@ -2,12 +2,54 @@
 #include <tirx/ir/buffer.h>
 #include <tirx/support/diag.h>
 
+#include <string>
+
 namespace tirx {
+namespace {
+
+std::string Of(const char* what, const ffi::String& name) {
+  return std::string(what) + " of buffer " + std::string(name);
+}
+
+/*! CheckIndex, whose message is only composed when it is needed. */
+void CheckPlace(const char* what, const ffi::String& name, const PrimExpr& e, const Span& span) {
+  if (!IsIndex(e)) CheckIndex(Of(what, name).c_str(), e, span);
+}
+
+void CheckShape(const ffi::String& name, const ffi::Array<PrimExpr>& shape, const Span& span) {
+  for (const PrimExpr& extent : shape) {
+    CheckPlace("an extent", name, extent, span);
+    auto v = AsInt(extent);
+    if (!v || *v >= 0) continue;
+    Diag("type", "negative-extent", span)
+        .Message(Of("an extent", name) + " is negative")
+        .Found(std::to_string(*v))
+        .Required("0 or more")
+        .Throw();
+  }
+}
+
+void CheckStorage(const BufferNode* n) {
+  bool power_of_two = n->align >= 0 && (n->align & (n->align - 1)) == 0;
+  if (IsHandle(n->data->dtype) && !IsVoid(n->dtype) && n->scope.size() > 0 && power_of_two) return;
+  Diag("type", "bad-buffer", n->span)
+      .Message("buffer " + std::string(n->name) + " cannot exist")
+      .Found("data of " + DTypeName(n->data->dtype) + ", elements of " + DTypeName(n->dtype) +
+             ", scope \"" + std::string(n->scope) + "\", align " + std::to_string(n->align))
+      .Required("a pointer variable, an element dtype, a scope, and an alignment that is 0 or a "
+                "power of two (bytes)")
+      .Throw();
+}
+
+}  // namespace
 
 Buffer::Buffer(ffi::String name, Var data, ffi::Array<PrimExpr> shape, DType dtype, Layout layout,
                ffi::String scope, PrimExpr elem_offset, int align,
                ffi::Optional<PrimExpr> allocated_addr, Span span)
     : ObjectRef(ffi::UnsafeInit{}) {
+  CheckShape(name, shape, span);
+  CheckPlace("elem_offset", name, elem_offset, span);
+  if (allocated_addr.has_value()) CheckPlace("allocated_addr", name, *allocated_addr, span);
   auto n = ffi::make_object<BufferNode>();
   n->name = std::move(name);
   n->data = std::move(data);
@@ -19,6 +61,7 @@ Buffer::Buffer(ffi::String name, Var data, ffi::Array<PrimExpr> shape, DType dty
   n->align = align;
   n->allocated_addr = std::move(allocated_addr);
   n->span = std::move(span);
+  CheckStorage(n.get());
   data_ = std::move(n);
 }
 
@@ -42,15 +85,41 @@ int LanesOf(const ffi::Array<PrimExpr>& indices) {
       .Throw();
 }
 
+void CheckIndices(const Buffer& b, const ffi::Array<PrimExpr>& indices, const Span& span) {
+  if (indices.size() != b->shape.size()) ThrowRank(b, indices.size(), span);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const PrimExpr& e = indices[i];
+    bool may_be_vector = i + 1 == indices.size() && IsInteger(e->dtype);
+    if (!may_be_vector) CheckPlace("an index", b->name, e, span);
+  }
+}
+
+void CheckRegion(const BufferRegionNode* n) {
+  if (n->region.size() != n->buffer->shape.size()) ThrowRank(n->buffer, n->region.size(), n->span);
+  int64_t last = -1;
+  for (int64_t d : n->squeezed) {
+    bool dimension = d > last && d < static_cast<int64_t>(n->region.size());
+    if (!dimension || !IsConst(n->region[d]->extent, 1)) {
+      Diag("type", "bad-region", n->span)
+          .Message("a squeezed dimension of a region of " + std::string(n->buffer->name) + " is wrong")
+          .Found("dimension " + std::to_string(d) + " of " + std::to_string(n->region.size()))
+          .Required("increasing dimensions of extent 1")
+          .Throw();
+    }
+    last = d;
+  }
+}
+
 }  // namespace
 
 BufferLoad::BufferLoad(Buffer buffer, ffi::Array<PrimExpr> indices, Span span)
     : PrimExpr(ffi::UnsafeInit{}) {
-  if (indices.size() != buffer->shape.size()) ThrowRank(buffer, indices.size(), span);
+  CheckIndices(buffer, indices, span);
   auto n = ffi::make_object<BufferLoadNode>();
   n->dtype = WithLanes(buffer->dtype, buffer->dtype.lanes * LanesOf(indices));
-  for (const PrimExpr& i : indices) n->depth = std::max(n->depth, i->depth + 1);
-  CheckExprDepth(n->depth, span);
+  ExprMeasure measure;
+  for (const PrimExpr& i : indices) measure.Add(i);
+  measure.Finish(n.get(), span);
   n->buffer = std::move(buffer);
   n->indices = std::move(indices);
   n->span = std::move(span);
@@ -60,12 +129,12 @@ BufferLoad::BufferLoad(Buffer buffer, ffi::Array<PrimExpr> indices, Span span)
 BufferRegion::BufferRegion(Buffer buffer, ffi::Array<Range> region, ffi::Array<int64_t> squeezed,
                            Span span)
     : ObjectRef(ffi::UnsafeInit{}) {
-  if (region.size() != buffer->shape.size()) ThrowRank(buffer, region.size(), span);
   auto n = ffi::make_object<BufferRegionNode>();
   n->buffer = std::move(buffer);
   n->region = std::move(region);
   n->squeezed = std::move(squeezed);
   n->span = std::move(span);
+  CheckRegion(n.get());
   data_ = std::move(n);
 }
 

@@ -31,10 +31,6 @@ Ref As(const Stmt& s) {
   return GetRef<Ref>(static_cast<const typename Ref::ContainerType*>(s.get()));
 }
 
-bool SameArray(const ffi::Array<PrimExpr>& a, const ffi::Array<PrimExpr>& b) {
-  return a.same_as(b);
-}
-
 }  // namespace
 
 StmtKind KindOf(const StmtNode* n) {
@@ -105,19 +101,41 @@ void StmtVisitor::VisitTilePrimitiveCall(const TilePrimitiveCallNode* n) {
   for (const auto& [name, v] : n->config) VisitAny(v);
 }
 void StmtVisitor::VisitAny(const ffi::Any& value) {
-  if (auto e = value.as<PrimExpr>(); e && value.as<PrimExprNode>()) {
-    VisitExpr(*e);
+  if (value.as<PrimExprNode>()) {
+    VisitExpr(value.cast<PrimExpr>());
   } else if (auto* r = value.as<BufferRegionNode>()) {
     VisitBuffer(r->buffer);
-    for (const Range& g : r->region) {
-      VisitExpr(g->min);
-      VisitExpr(g->extent);
-    }
-  } else if (auto b = value.as<Buffer>()) {
-    VisitBuffer(*b);
-  } else if (auto a = value.as<ffi::Array<ffi::Any>>()) {
-    for (const ffi::Any& v : *a) VisitAny(v);
+    for (const Range& g : r->region) VisitAny(g);
+  } else if (auto* b = value.as<BufferNode>()) {
+    VisitBuffer(GetRef<Buffer>(b));
+  } else if (auto* g = value.as<RangeNode>()) {
+    VisitExpr(g->min);
+    VisitExpr(g->extent);
+  } else if (auto* l = value.as<LayoutNode>()) {
+    VisitLayoutExprs(GetRef<Layout>(l));
+  } else if (value.as<ffi::ArrayObj>()) {
+    for (const ffi::Any& v : value.cast<ffi::Array<ffi::Any>>()) VisitAny(v);
+  } else if (value.as<ffi::MapObj>()) {
+    for (const auto& [k, v] : value.cast<ffi::Map<ffi::Any, ffi::Any>>()) VisitAny(v);
   }
+}
+void StmtVisitor::VisitBufferExprs(const Buffer& b) {
+  for (const PrimExpr& e : b->shape) VisitExpr(e);
+  VisitExpr(b->elem_offset);
+  if (b->allocated_addr.has_value()) VisitExpr(*b->allocated_addr);
+  VisitLayoutExprs(b->layout);
+}
+void StmtVisitor::VisitLayoutExprs(const Layout& layout) {
+  if (auto* c = layout.as<ComposeLayoutNode>()) return VisitLayoutExprs(c->tile);
+  auto* t = layout.as<TileLayoutNode>();
+  if (t == nullptr) return;
+  for (const auto& iters : {t->shard, t->replica}) {
+    for (const Iter& it : iters) {
+      VisitExpr(it->extent);
+      VisitExpr(it->stride);
+    }
+  }
+  for (const auto& [axis, e] : t->offset) VisitExpr(e);
 }
 
 // ---- mutator ----
@@ -146,18 +164,16 @@ PrimExpr StmtMutator::VisitOther(const PrimExpr& e) {
 PrimExpr StmtMutator::VisitBufferLoad(const BufferLoad& e) {
   Buffer b = VisitBuffer(e->buffer);
   ffi::Array<PrimExpr> idx = VisitArray(e->indices);
-  if (b.same_as(e->buffer) && SameArray(idx, e->indices)) return e;
+  if (b.same_as(e->buffer) && idx.same_as(e->indices)) return e;
   return BufferLoad(b, idx, e->span);
 }
 Stmt StmtMutator::VisitSeqStmt(const SeqStmt& s) {
-  ffi::Array<Stmt> out;
-  bool changed = false;
-  for (const Stmt& c : s->seq) {
-    Stmt v = VisitStmt(c);
-    changed = changed || !v.same_as(c);
-    out.push_back(std::move(v));
+  ffi::Array<Stmt> out = s->seq;  // shares storage until the first change
+  for (size_t i = 0; i < s->seq.size(); ++i) {
+    Stmt c = s->seq[i], v = VisitStmt(c);
+    if (!v.same_as(c)) out.Set(static_cast<int64_t>(i), std::move(v));
   }
-  return changed ? MakeSeq(out, s->span) : Stmt(s);
+  return out.same_as(s->seq) ? Stmt(s) : MakeSeq(out, s->span);
 }
 Stmt StmtMutator::VisitBind(const Bind& s) {
   PrimExpr v = VisitExpr(s->value);
@@ -175,7 +191,7 @@ Stmt StmtMutator::VisitBufferStore(const BufferStore& s) {
   Buffer b = VisitBuffer(s->buffer);
   ffi::Array<PrimExpr> idx = VisitArray(s->indices);
   PrimExpr v = VisitExpr(s->value);
-  if (b.same_as(s->buffer) && SameArray(idx, s->indices) && v.same_as(s->value)) return s;
+  if (b.same_as(s->buffer) && idx.same_as(s->indices) && v.same_as(s->value)) return s;
   return MakeBufferStore(b, v, idx, s->span);
 }
 Stmt StmtMutator::VisitEvaluate(const Evaluate& s) {
@@ -209,7 +225,7 @@ Stmt StmtMutator::VisitAssert(const Assert& s) {
 }
 Stmt StmtMutator::VisitScopeIdDef(const ScopeIdDef& s) {
   ffi::Array<PrimExpr> ext = VisitArray(s->extents);
-  if (SameArray(ext, s->extents)) return s;
+  if (ext.same_as(s->extents)) return s;
   return MakeScopeIdDef(s->vars, s->kind, ext, s->attrs, s->span);
 }
 Stmt StmtMutator::VisitExecScope(const ExecScope& s) {
@@ -227,74 +243,107 @@ Stmt StmtMutator::VisitAttrStmt(const AttrStmt& s) {
   return v.same_as(s->value) ? Stmt(s) : MakeAttrStmt(s->key, v, s->span);
 }
 Stmt StmtMutator::VisitTilePrimitiveCall(const TilePrimitiveCall& s) {
-  bool changed = false;
-  ffi::Array<ffi::Any> args;
-  for (const ffi::Any& a : s->args) {
-    ffi::Any v = VisitAny(a);
-    changed = changed || !v.same_as(a);
-    args.push_back(std::move(v));
+  auto args = VisitAny(s->args).cast<ffi::Array<ffi::Any>>();
+  auto workspace = VisitAny(s->workspace).cast<ffi::Map<ffi::String, Buffer>>();
+  auto config = VisitAny(s->config).cast<ffi::Map<ffi::String, ffi::Any>>();
+  if (args.same_as(s->args) && workspace.same_as(s->workspace) && config.same_as(s->config)) {
+    return s;
   }
-  ffi::Map<ffi::String, Buffer> workspace;
-  for (const auto& [name, b] : s->workspace) {
-    Buffer v = VisitBuffer(b);
-    changed = changed || !v.same_as(b);
-    workspace.Set(name, v);
-  }
-  ffi::Map<ffi::String, ffi::Any> config;
-  for (const auto& [name, c] : s->config) {
-    ffi::Any v = VisitAny(c);
-    changed = changed || !v.same_as(c);
-    config.Set(name, v);
-  }
-  if (!changed) return s;
   return MakeTilePrimitiveCall(s->op, args, s->scope, s->dispatch, workspace, config, s->span);
 }
 
 Buffer StmtMutator::VisitBuffer(const Buffer& b) {
   auto it = buffer_remap_.find(b.get());
   if (it != buffer_remap_.end()) return it->second;
-  ffi::Array<PrimExpr> shape = VisitArray(b->shape);
-  PrimExpr offset = VisitExpr(b->elem_offset);
-  PrimExpr data = VisitExpr(b->data);
-  auto* var = data.as<VarNode>();
-  Buffer out = b;
-  bool new_data = var != nullptr && !data.same_as(b->data);
-  if (!SameArray(shape, b->shape) || !offset.same_as(b->elem_offset) || new_data) {
-    Var d = new_data ? GetRef<Var>(var) : b->data;
-    out = Buffer(b->name, d, shape, b->dtype, b->layout, b->scope, offset, b->align,
-                 b->allocated_addr, b->span);
-  }
+  Buffer out = RebuildBuffer(b);
+  remapped_.push_back(b);
   buffer_remap_.emplace(b.get(), out);
   return out;
 }
 
+Buffer StmtMutator::RebuildBuffer(const Buffer& b) {
+  ffi::Array<PrimExpr> shape = VisitArray(b->shape);
+  PrimExpr offset = VisitExpr(b->elem_offset);
+  ffi::Optional<PrimExpr> addr = b->allocated_addr;
+  if (addr.has_value()) addr = VisitExpr(*addr);
+  Layout layout = VisitLayout(b->layout);
+  PrimExpr data = VisitExpr(b->data);
+  bool same_addr = !addr.has_value() || addr.value().same_as(*b->allocated_addr);
+  if (shape.same_as(b->shape) && offset.same_as(b->elem_offset) && same_addr &&
+      layout.same_as(b->layout) && data.same_as(b->data)) {
+    return b;
+  }
+  auto* var = data.as<VarNode>();
+  TVM_FFI_CHECK(var != nullptr, InternalError)
+      << "the pointer of buffer " << b->name << " was replaced by something that is no variable";
+  return Buffer(b->name, GetRef<Var>(var), shape, b->dtype, layout, b->scope, offset, b->align,
+                addr, b->span);
+}
+
+Range StmtMutator::VisitRange(const Range& g) {
+  PrimExpr lo = VisitExpr(g->min), n = VisitExpr(g->extent);
+  return lo.same_as(g->min) && n.same_as(g->extent) ? g : Range(lo, n);
+}
+
 BufferRegion StmtMutator::VisitRegion(const BufferRegion& r) {
   Buffer b = VisitBuffer(r->buffer);
-  bool changed = !b.same_as(r->buffer);
-  ffi::Array<Range> region;
-  for (const Range& g : r->region) {
-    PrimExpr lo = VisitExpr(g->min), n = VisitExpr(g->extent);
-    bool same = lo.same_as(g->min) && n.same_as(g->extent);
-    changed = changed || !same;
-    region.push_back(same ? g : Range(lo, n));
+  ffi::Array<Range> region = r->region;  // shares storage until the first change
+  for (size_t i = 0; i < r->region.size(); ++i) {
+    Range g = r->region[i], v = VisitRange(g);
+    if (!v.same_as(g)) region.Set(static_cast<int64_t>(i), v);
   }
-  return changed ? BufferRegion(b, region, r->squeezed, r->span) : r;
+  if (b.same_as(r->buffer) && region.same_as(r->region)) return r;
+  return BufferRegion(b, region, r->squeezed, r->span);
+}
+
+ffi::Array<Iter> StmtMutator::VisitIters(const ffi::Array<Iter>& iters) {
+  ffi::Array<Iter> out = iters;
+  for (size_t i = 0; i < iters.size(); ++i) {
+    Iter it = iters[i];
+    PrimExpr extent = VisitExpr(it->extent), stride = VisitExpr(it->stride);
+    if (extent.same_as(it->extent) && stride.same_as(it->stride)) continue;
+    out.Set(static_cast<int64_t>(i), Iter(extent, stride, it->axis));
+  }
+  return out;
+}
+
+Layout StmtMutator::VisitLayout(const Layout& layout) {
+  if (auto* c = layout.as<ComposeLayoutNode>()) {
+    Layout tile = VisitLayout(c->tile);
+    if (tile.same_as(c->tile)) return layout;
+    return ComposeLayout(c->per_element, c->swizzle_len, c->atom_len,
+                         GetRef<TileLayout>(tile.as<TileLayoutNode>()));
+  }
+  auto* t = layout.as<TileLayoutNode>();
+  if (t == nullptr) return layout;
+  ffi::Array<Iter> shard = VisitIters(t->shard), replica = VisitIters(t->replica);
+  auto offset = VisitAny(t->offset).cast<ffi::Map<ffi::String, PrimExpr>>();
+  bool same =
+      shard.same_as(t->shard) && replica.same_as(t->replica) && offset.same_as(t->offset);
+  return same ? layout : TileLayout(shard, replica, offset);
 }
 
 ffi::Any StmtMutator::VisitAny(const ffi::Any& value) {
   if (value.as<PrimExprNode>()) return VisitExpr(value.cast<PrimExpr>());
   if (auto* r = value.as<BufferRegionNode>()) return VisitRegion(GetRef<BufferRegion>(r));
   if (auto* b = value.as<BufferNode>()) return VisitBuffer(GetRef<Buffer>(b));
+  if (auto* g = value.as<RangeNode>()) return VisitRange(GetRef<Range>(g));
+  if (auto* l = value.as<LayoutNode>()) return VisitLayout(GetRef<Layout>(l));
   if (value.as<ffi::ArrayObj>()) {
-    auto a = value.cast<ffi::Array<ffi::Any>>();
-    ffi::Array<ffi::Any> out;
-    bool changed = false;
-    for (const ffi::Any& v : a) {
-      ffi::Any w = VisitAny(v);
-      changed = changed || !w.same_as(v);
-      out.push_back(std::move(w));
+    auto a = value.cast<ffi::Array<ffi::Any>>(), out = a;
+    for (size_t i = 0; i < a.size(); ++i) {
+      ffi::Any v = a[i], w = VisitAny(v);
+      if (!w.same_as(v)) out.Set(static_cast<int64_t>(i), std::move(w));
     }
-    return changed ? ffi::Any(out) : value;
+    return out;
+  }
+  if (value.as<ffi::MapObj>()) {
+    auto m = value.cast<ffi::Map<ffi::Any, ffi::Any>>(), out = m;
+    for (const auto& [k, v] : m) {
+      ffi::Any w = VisitAny(v);
+      if (!w.same_as(v)) out.Set(k, std::move(w));
+    }
+    return out;
   }
   return value;
 }

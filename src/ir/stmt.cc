@@ -38,6 +38,32 @@ void AppendFlat(const Stmt& s, ffi::Array<Stmt>* out) {
 
 }  // namespace
 
+namespace {
+
+std::string Quoted(const ffi::String& s) { return "\"" + std::string(s) + "\""; }
+
+/*! Raises unless `found` is one of `allowed` (comma separated in the message). */
+void CheckOneOf(const char* what, const char* code, const ffi::String& found,
+                std::initializer_list<const char*> allowed, const Span& span) {
+  std::string list;
+  for (const char* a : allowed) {
+    if (found == a) return;
+    list += (list.empty() ? "\"" : ", \"") + std::string(a) + "\"";
+  }
+  Diag("type", code, span)
+      .Message(std::string("unknown ") + what)
+      .Found(Quoted(found))
+      .Required("one of " + list)
+      .Throw();
+}
+
+void CheckScopeName(const ffi::String& scope, const Span& span) {
+  CheckOneOf("execution scope", "unknown-scope", scope,
+             {"thread", "warp", "warpgroup", "cta", "cluster"}, span);
+}
+
+}  // namespace
+
 Stmt MakeSeq(ffi::Array<Stmt> seq, Span span) {
   if (seq.size() == 1) return seq[0];
   bool nested = false;
@@ -80,8 +106,8 @@ Stmt MakeDeclBuffer(Buffer buffer, Span span) {
 }
 
 Stmt MakeBufferStore(Buffer buffer, PrimExpr value, ffi::Array<PrimExpr> indices, Span span) {
-  DType t = BufferLoad(buffer, indices, span)->dtype;  // checks the rank
-  if (value->dtype != t) value = MakeCast(t, value, span);
+  DType t = BufferLoad(buffer, indices, span)->dtype;  // checks the indices
+  value = ConvertTo(t, std::move(value), span);
   auto n = New<BufferStoreNode>(std::move(span));
   n->buffer = std::move(buffer);
   n->value = std::move(value);
@@ -95,14 +121,36 @@ Stmt MakeEvaluate(PrimExpr value, Span span) {
   return Done(std::move(n));
 }
 
+namespace {
+
+/*! A bound of a loop in the loop variable's dtype; never narrowed silently. */
+PrimExpr LoopBound(const char* what, DType t, PrimExpr e, const Span& span) {
+  CheckIndex(what, e, span);
+  if (!AsInt(e) && e->dtype.bits > t.bits) {
+    Diag("type", "mixed-dtypes", span)
+        .Message(std::string(what) + " is wider than the loop variable")
+        .Found(DTypeName(e->dtype))
+        .Required(DTypeName(t) + " or narrower")
+        .Throw();
+  }
+  return AsInt(e) ? MakeLiteral(t, std::move(e), span) : MakeCast(t, std::move(e), span);
+}
+
+}  // namespace
+
 Stmt MakeFor(Var loop_var, PrimExpr min, PrimExpr extent, ffi::String kind, Stmt body,
              ffi::Map<ffi::String, ffi::Any> annotations, Span span) {
+  CheckOneOf("loop kind", "unknown-loop-kind", kind,
+             {"serial", "unroll", "vectorized", "parallel"}, span);
+  CheckIndex("a loop variable", loop_var, span);
+  DType t = loop_var->dtype;
+  min = LoopBound("the start of the loop", t, std::move(min), span);
+  extent = LoopBound("the extent of the loop", t, std::move(extent), span);
   auto n = New<ForNode>(std::move(span));
   n->depth = body->depth + 1;
-  DType t = loop_var->dtype;
   n->loop_var = std::move(loop_var);
-  n->min = MakeCast(t, std::move(min));
-  n->extent = MakeCast(t, std::move(extent));
+  n->min = std::move(min);
+  n->extent = std::move(extent);
   n->kind = std::move(kind);
   n->body = std::move(body);
   n->annotations = std::move(annotations);
@@ -110,6 +158,7 @@ Stmt MakeFor(Var loop_var, PrimExpr min, PrimExpr extent, ffi::String kind, Stmt
 }
 
 Stmt MakeWhile(PrimExpr cond, Stmt body, Span span) {
+  cond = AsCondition(std::move(cond), span);
   auto n = New<WhileNode>(std::move(span));
   n->depth = body->depth + 1;
   n->cond = std::move(cond);
@@ -122,6 +171,7 @@ Stmt MakeContinue(Span span) { return Done(New<ContinueNode>(std::move(span))); 
 Stmt MakeDeviceEntry(Span span) { return Done(New<DeviceEntryNode>(std::move(span))); }
 
 Stmt MakeIf(PrimExpr cond, Stmt then_case, ffi::Optional<Stmt> else_case, Span span) {
+  cond = AsCondition(std::move(cond), span);
   auto n = New<IfThenElseNode>(std::move(span));
   n->depth = then_case->depth + 1;
   if (else_case.has_value()) n->depth = std::max(n->depth, else_case.value()->depth + 1);
@@ -132,6 +182,7 @@ Stmt MakeIf(PrimExpr cond, Stmt then_case, ffi::Optional<Stmt> else_case, Span s
 }
 
 Stmt MakeAssert(PrimExpr cond, ffi::String message, Span span) {
+  cond = AsCondition(std::move(cond), span);
   auto n = New<AssertNode>(std::move(span));
   n->cond = std::move(cond);
   n->message = std::move(message);
@@ -140,6 +191,20 @@ Stmt MakeAssert(PrimExpr cond, ffi::String message, Span span) {
 
 Stmt MakeScopeIdDef(ffi::Array<Var> vars, ffi::String kind, ffi::Array<PrimExpr> extents,
                     ffi::Map<ffi::String, ffi::Any> attrs, Span span) {
+  CheckOneOf("scope id", "unknown-scope-id", kind,
+             {"cta_id", "cluster_id", "cta_id_in_cluster", "cta_id_in_pair", "warpgroup_id",
+              "warp_id", "warp_id_in_wg", "thread_id", "thread_id_in_wg", "lane_id"},
+             span);
+  if (vars.empty() || (!extents.empty() && extents.size() != vars.size())) {
+    Diag("type", "scope-id-arity", span)
+        .Message("T." + std::string(kind) + " defines one name per extent")
+        .Found(std::to_string(vars.size()) + " names and " + std::to_string(extents.size()) +
+               " extents")
+        .Required("as many names as extents, or no extents")
+        .Throw();
+  }
+  for (const Var& v : vars) CheckIndex("a scope id", v, span);
+  for (const PrimExpr& e : extents) CheckIndex("the extent of a scope id", e, span);
   auto n = New<ScopeIdDefNode>(std::move(span));
   n->vars = std::move(vars);
   n->kind = std::move(kind);
@@ -149,6 +214,7 @@ Stmt MakeScopeIdDef(ffi::Array<Var> vars, ffi::String kind, ffi::Array<PrimExpr>
 }
 
 Stmt MakeExecScope(ffi::String scope, Stmt body, Span span) {
+  CheckScopeName(scope, span);
   auto n = New<ExecScopeNode>(std::move(span));
   n->depth = body->depth + 1;
   n->scope = std::move(scope);
@@ -157,6 +223,7 @@ Stmt MakeExecScope(ffi::String scope, Stmt body, Span span) {
 }
 
 Stmt MakeFilter(PrimExpr cond, Stmt body, Span span) {
+  cond = AsCondition(std::move(cond), span);
   auto n = New<FilterNode>(std::move(span));
   n->depth = body->depth + 1;
   n->cond = std::move(cond);
@@ -174,6 +241,7 @@ Stmt MakeAttrStmt(ffi::String key, ffi::Any value, Span span) {
 Stmt MakeTilePrimitiveCall(ffi::String op, ffi::Array<ffi::Any> args, ffi::String scope,
                            ffi::String dispatch, ffi::Map<ffi::String, Buffer> workspace,
                            ffi::Map<ffi::String, ffi::Any> config, Span span) {
+  if (scope.size() != 0) CheckScopeName(scope, span);
   auto n = New<TilePrimitiveCallNode>(std::move(span));
   n->op = std::move(op);
   n->args = std::move(args);
@@ -184,12 +252,33 @@ Stmt MakeTilePrimitiveCall(ffi::String op, ffi::Array<ffi::Any> args, ffi::Strin
   return Done(std::move(n));
 }
 
+namespace {
+
+void CheckParams(const ffi::String& name, const ffi::Array<Var>& params,
+                 const ffi::Array<ffi::Optional<Buffer>>& buffers, const Span& span) {
+  Diag d("type", "bad-parameters", span);
+  d.Message("the parameters of " + std::string(name) + " and their buffers do not fit");
+  if (params.size() != buffers.size()) {
+    d.Found(std::to_string(params.size()) + " parameters and " + std::to_string(buffers.size()) +
+            " buffers")
+        .Required("one buffer, or none, per parameter")
+        .Throw();
+  }
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (!buffers[i].has_value() || IsHandle(params[i]->dtype)) continue;
+    d.Found("parameter " + std::string(params[i]->name) + " of " + DTypeName(params[i]->dtype))
+        .Required("a handle, because it binds a buffer")
+        .Throw();
+  }
+}
+
+}  // namespace
+
 PrimFunc::PrimFunc(ffi::String name, ffi::Array<Var> params,
                    ffi::Array<ffi::Optional<Buffer>> param_buffers, Stmt body,
                    ffi::Map<ffi::String, ffi::Any> attrs, Span span)
     : ObjectRef(ffi::UnsafeInit{}) {
-  TVM_FFI_CHECK(params.size() == param_buffers.size(), ValueError)
-      << "params and param_buffers have different lengths";
+  CheckParams(name, params, param_buffers, span);
   auto n = ffi::make_object<PrimFuncNode>();
   n->name = std::move(name);
   n->params = std::move(params);

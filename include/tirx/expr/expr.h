@@ -3,8 +3,9 @@
  *
  * Nodes are immutable. They are built through the checked factories in ops.h (which also apply
  * the literal and promotion rules and fold constants), never by filling fields, so that
- * parse(print(e)) rebuilds the same node. Every node knows its height (`depth`); a factory refuses
- * to build past kMaxExprDepth, which keeps every recursive walk inside the stack.
+ * parse(print(e)) rebuilds the same node. Every node knows its height (`depth`) and the number of
+ * nodes of its tree (`size`); a factory refuses to build past kMaxExprDepth, which keeps every
+ * recursive walk inside the stack, and past kMaxExprSize, which keeps it short.
  */
 #ifndef TIRX_EXPR_EXPR_H_
 #define TIRX_EXPR_EXPR_H_
@@ -26,6 +27,9 @@ namespace refl = tvm::ffi::reflection;
 
 /*! Tallest expression that can be built. The FFI's own walks overflow near 3,000 levels. */
 constexpr int32_t kMaxExprDepth = 1000;
+/*! Largest expression, counted as a tree: a shared subexpression counts at each of its uses,
+ *  because every walk visits it there. x = x + x, forty times, is refused and does not hang. */
+constexpr int32_t kMaxExprSize = 1 << 20;
 
 /*! What a pointer variable points to: element type and memory scope ("global", "shared", ...). */
 class PointerTypeNode : public ffi::Object {
@@ -50,6 +54,7 @@ class PrimExprNode : public ffi::Object {
   DType dtype{kInt32};
   Span span;
   int32_t depth{1};
+  int32_t size{1};
   PrimExprNode() = default;
   explicit PrimExprNode(DType t) : dtype(t) {}
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
@@ -268,7 +273,7 @@ class Call : public PrimExpr {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Call, PrimExpr, CallNode);
 };
 
-/*! [min, min + extent) */
+/*! [min, min + extent); both of one scalar integer dtype. */
 class RangeNode : public ffi::Object {
  public:
   PrimExpr min{ffi::UnsafeInit{}};

@@ -1,12 +1,14 @@
 /*!
  * Checked factories of expressions.
  *
- * Literal rule: an untyped integer literal (an IntImm that a Python int or C++ int became) takes
- * the dtype of the other operand. Promotion rule: integers of different width widen; of different
- * sign at one width become unsigned (as in C); an integer meeting a float is cast to the float;
- * two different float types are an error. A scalar meeting a vector is broadcast.
+ * Literal rule: a signed integer constant takes the dtype of the other operand when it fits, and a
+ * float32 constant the other operand's float dtype. Promotion rule: integers of different width
+ * widen; of different sign at one width become unsigned (as in C); a bool meeting an integer, and
+ * an integer meeting a float, is cast to it; two different float types are an error. A scalar
+ * meeting a vector is broadcast.
  * Folding: integer constants fold when the result fits the dtype; x+0, x-0, x*1, x//1, x%1, x*0
- * (x free of effects), true/false in logical operators fold; floats never fold.
+ * (x free of effects and of divisions that may be by zero), and true/false in logical operators
+ * fold; casts of constants between integers fold; floats never fold. `/` on integers is refused.
  */
 #ifndef TIRX_EXPR_OPS_H_
 #define TIRX_EXPR_OPS_H_
@@ -23,10 +25,38 @@ PrimExpr MakeSelect(PrimExpr cond, PrimExpr t, PrimExpr f, Span span = {});
 PrimExpr MakeCast(DType t, PrimExpr value, Span span = {});
 PrimExpr MakeRamp(PrimExpr base, PrimExpr stride, int lanes, Span span = {});
 PrimExpr MakeBroadcast(PrimExpr value, int lanes, Span span = {});
-/*! Raises "expression-too-deep" past kMaxExprDepth; every factory calls it. */
-void CheckExprDepth(int32_t depth, const Span& span);
 /*! An integer or bool constant of dtype t, or a float constant when t is a float. */
 PrimExpr MakeConst(DType t, int64_t value);
+/*! The literal `value` (an IntImm or FloatImm) as a constant of dtype t, refused when t cannot hold
+ *  it; any other expression is cast. What T.float16(0.1) and T.int64(5) mean. */
+PrimExpr MakeLiteral(DType t, PrimExpr value, Span span = {});
+/*! What assigning `value` to a place of dtype t stores: literals adapt, the rest is cast. */
+PrimExpr ConvertTo(DType t, PrimExpr value, Span span = {});
+/*! `e` as a condition: bool as it is, integers as e != 0, everything else is refused. */
+PrimExpr AsCondition(PrimExpr e, const Span& span = {});
+inline bool IsIndex(const PrimExpr& e) { return IsInteger(e->dtype) && e->dtype.lanes == 1; }
+/*! Raises unless e is a scalar integer; `what` names the place in the message. */
+void CheckIndex(const char* what, const PrimExpr& e, const Span& span);
+/*! True unless evaluating e, or not evaluating it, can be noticed: calls with effects, loads, and
+ *  integer divisions whose divisor may be zero. */
+bool MayHaveEffect(const PrimExpr& e);
+
+/*!
+ * Accumulates the depth and size of a node under construction; Finish refuses past the limits
+ * ("expression-too-deep", "expression-too-large"). Every factory goes through it.
+ */
+class ExprMeasure {
+ public:
+  void Add(const PrimExpr& child) {
+    depth_ = std::max(depth_, child->depth);
+    size_ += child->size;
+  }
+  void Finish(PrimExprNode* node, const Span& span) const;
+
+ private:
+  int32_t depth_{0};
+  int64_t size_{1};
+};
 
 inline PrimExpr operator+(PrimExpr a, PrimExpr b) { return MakeBinary(BinOp::kAdd, a, b); }
 inline PrimExpr operator-(PrimExpr a, PrimExpr b) { return MakeBinary(BinOp::kSub, a, b); }
@@ -41,18 +71,22 @@ inline PrimExpr LE(PrimExpr a, PrimExpr b) { return MakeBinary(BinOp::kLE, a, b)
 inline PrimExpr EQ(PrimExpr a, PrimExpr b) { return MakeBinary(BinOp::kEQ, a, b); }
 inline PrimExpr And(PrimExpr a, PrimExpr b) { return MakeBinary(BinOp::kAnd, a, b); }
 
-/*! The value of an integer constant. */
+/*! The value of an integer constant; nothing for a uint64 above INT64_MAX. */
 inline std::optional<int64_t> AsInt(const PrimExpr& e) {
-  if (auto* n = e.as<IntImmNode>()) return n->value;
-  return std::nullopt;
+  auto* n = e.as<IntImmNode>();
+  if (n == nullptr || (n->value < 0 && IsUnsigned(n->dtype))) return std::nullopt;
+  return n->value;
 }
 inline bool IsConst(const PrimExpr& e, int64_t v) { return AsInt(e) == v; }
 
 /*! Floor division and modulo on int64 as the IR defines them; b must not be 0. */
 int64_t FloorDivInt(int64_t a, int64_t b);
 int64_t FloorModInt(int64_t a, int64_t b);
-/*! a op b in dtype t, or nothing when it overflows t or divides by zero. */
+/*! a op b in dtype t, or nothing when it overflows t or divides by zero. uint64 values are passed
+ *  and returned as their two's complement, as in IntImm. */
 std::optional<int64_t> FoldInt(BinOp op, DType t, int64_t a, int64_t b);
+/*! v of dtype `from`, converted to integer or bool dtype `to` (wrapping). */
+int64_t WrapInt(DType from, DType to, int64_t v);
 
 /*!
  * The compiler's own call names. All but the last group are pure functions of their arguments.

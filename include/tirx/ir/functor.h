@@ -7,6 +7,7 @@
 #include <tirx/ir/function.h>
 
 #include <unordered_map>
+#include <vector>
 
 namespace tirx {
 
@@ -50,12 +51,15 @@ class StmtVisitor : public ExprVisitor {
   virtual void VisitBuffer(const Buffer&) {}
   /*! Descends into expressions and regions inside an attribute or an argument. */
   void VisitAny(const ffi::Any& value);
+  /*! The expressions in a buffer's shape, offset, address and layout (not visited by default). */
+  void VisitBufferExprs(const Buffer& b);
+  void VisitLayoutExprs(const Layout& layout);
 };
 
 /*!
  * Copy-on-write rewriting. VisitStmt may return a sequence; sequences are flattened. VisitBuffer
  * maps a buffer at its definition and at every use (the default remaps buffers whose shape,
- * offset, layout or data variable changed, once per buffer).
+ * offset, address, layout or data variable changed, once per buffer).
  */
 class StmtMutator : public ExprMutator {
  public:
@@ -83,9 +87,16 @@ class StmtMutator : public ExprMutator {
   virtual Stmt VisitTilePrimitiveCall(const TilePrimitiveCall& s);
   virtual Buffer VisitBuffer(const Buffer& b);
   BufferRegion VisitRegion(const BufferRegion& r);
+  Range VisitRange(const Range& r);
+  Layout VisitLayout(const Layout& layout);
   ffi::Any VisitAny(const ffi::Any& value);
 
   std::unordered_map<const BufferNode*, Buffer> buffer_remap_;
+
+ private:
+  Buffer RebuildBuffer(const Buffer& b);
+  ffi::Array<Iter> VisitIters(const ffi::Array<Iter>& iters);
+  std::vector<Buffer> remapped_;  // keeps the keys of buffer_remap_ alive
 };
 
 /*! Replaces variables. Also rewrites buffers (shape, offset, data) that mention them. */
