@@ -15,7 +15,7 @@ from . import errors  # noqa: F401  (registers the error kinds)
 BIN_OPS = [(str(n), str(s) or None) for n, s in _api.bin_ops()]
 _OP_INDEX = {name: i for i, (name, _) in enumerate(BIN_OPS)}
 _ADD, _SUB, _MUL, _FLOORDIV, _FLOORMOD = _api.add, _api.sub, _api.mul, _api.floordiv, _api.floormod
-_BINARY = _api.binary
+_BINARY, _NOT = _api.binary, getattr(_api, "not")
 
 
 def _infix(name):
@@ -86,7 +86,7 @@ class _Operators:
 
     def __invert__(self):
         dtype = self.dtype
-        return _api.not_(self, None) if dtype == "bool" else call(dtype, "tx.bitwise_not", [self])
+        return _NOT(self, None) if dtype == "bool" else call(dtype, "tx.bitwise_not", [self])
 
     def __bool__(self):
         # `==` on expressions builds IR; as a Python truth value it means "the same node", which is what

@@ -91,7 +91,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
     TVM_FFI_CHECK(op >= 0 && op < kNumBinOps, ValueError) << "no such binary operator: " << op;
     return MakeBinary(static_cast<BinOp>(op), a, b, s);
   });
-  def.def("tx.not_", [](PrimExpr a, Span s) { return MakeNot(a, s); });
+  def.def("tx.not", [](PrimExpr a, Span s) { return MakeNot(a, s); });
   def.def("tx.select",
           [](PrimExpr c, PrimExpr t, PrimExpr f, Span s) { return MakeSelect(c, t, f, s); });
   def.def("tx.cast", [](DLDataType t, PrimExpr v, Span s) { return MakeCast(t, v, s); });
