@@ -1,5 +1,5 @@
 /*!
- * Registers layouts, buffers, statements and functions with the FFI (compiled at -O1).
+ * Registers buffers, statements and functions with the FFI (compiled at -O1).
  */
 #include <tirx/ir/function.h>
 #include <tirx/ir/functor.h>
@@ -11,23 +11,6 @@ namespace tirx {
 namespace {
 using Flag = refl::AttachFieldFlag;
 }  // namespace
-
-TVM_FFI_STATIC_INIT_BLOCK() {
-  refl::ObjectDef<IterNode>(refl::init(false))
-      .def_ro("extent", &IterNode::extent)
-      .def_ro("stride", &IterNode::stride)
-      .def_ro("axis", &IterNode::axis);
-  refl::ObjectDef<LayoutNode>(refl::init(false));
-  refl::ObjectDef<TileLayoutNode>(refl::init(false))
-      .def_ro("shard", &TileLayoutNode::shard)
-      .def_ro("replica", &TileLayoutNode::replica)
-      .def_ro("offset", &TileLayoutNode::offset);
-  refl::ObjectDef<ComposeLayoutNode>(refl::init(false))
-      .def_ro("per_element", &ComposeLayoutNode::per_element)
-      .def_ro("swizzle_len", &ComposeLayoutNode::swizzle_len)
-      .def_ro("atom_len", &ComposeLayoutNode::atom_len)
-      .def_ro("tile", &ComposeLayoutNode::tile);
-}
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<BufferNode>(refl::init(false))
@@ -221,11 +204,6 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 TVM_FFI_STATIC_INIT_BLOCK() {
   using Attrs = ffi::Map<ffi::String, ffi::Any>;
   refl::GlobalDef def;
-  def.def("tx.Iter", [](PrimExpr e, PrimExpr s, ffi::String a) { return Iter(e, s, a); });
-  def.def("tx.TileLayout", [](ffi::Array<Iter> s, ffi::Array<Iter> r,
-                              ffi::Map<ffi::String, PrimExpr> o) { return TileLayout(s, r, o); });
-  def.def("tx.ComposeLayout",
-          [](int m, int b, int s, TileLayout t) { return ComposeLayout(m, b, s, t); });
   def.def("tx.Buffer", [](ffi::String name, Var data, ffi::Array<PrimExpr> shape, DLDataType dtype,
                           ffi::Optional<Layout> layout, ffi::String scope, PrimExpr elem_offset,
                           int align, ffi::Optional<PrimExpr> addr, Span span) {

@@ -1,0 +1,390 @@
+"""Layouts: where the elements of a tile are.
+
+    TileLayout(S[(8, 2, 4, 2) : (4 @ laneid, 1 @ warpid, 1 @ laneid, 1)] + R[2 : 4 @ warpid] + 5 @ warpid)
+
+maps a logical index to a set of coordinates on named axes, L(x) = {D(x) + r + O | r in R}: the linear
+index x is split over the shard extents, innermost first; digit times stride adds up on the iter's axis; the
+offset is added; every combination of replica steps is one place. A stride without an axis is on `m`, the
+linear memory of the buffer. The operations (include/tirx/layout/ops.h, docs/layouts.md) are exact or raise
+LayoutError; `placements` is the definition that they are tested against.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from tvm_ffi import Object, register_object
+
+from . import _ffi_api as _api
+from . import ir as _ir
+from .errors import LayoutError
+
+
+class Axis(str):
+    """A named axis. `4 @ laneid` is a stride (or offset) of 4 on it.
+
+    Attributes: `extent` (0 when not fixed by the hardware), `extent_from`, `scope` and `subscope` (a thread
+    axis numbers the subscope instances in one scope instance; "" for memory axes).
+    """
+
+    __slots__ = ("_is_thread", "extent", "extent_from", "scope", "subscope")
+    __array_ufunc__ = None  # NumPy integers leave `n @ axis` to __rmatmul__
+    _known: dict[str, Axis] = {}
+
+    @classmethod
+    def get(cls, name: str) -> Axis:
+        """The axis of this name; LayoutError when it is not registered."""
+        if name not in cls._known:
+            cls._load()
+        if name not in cls._known:
+            _api.Iter(1, 1, name)  # raises, naming the nearest axes
+        return cls._known[name]
+
+    @classmethod
+    def register(cls, name, *, thread, extent=0, extent_from="launch", scope="", subscope="") -> Axis:
+        """Add an axis (a backend's own). Registering the same facts again is allowed."""
+        _api.axis_register(name, thread, extent, extent_from, scope, subscope)
+        return cls.get(name)
+
+    @classmethod
+    def _load(cls):
+        for name, thread, extent, source, scope, subscope in (list(row) for row in _api.axis_table()):
+            if name in cls._known:
+                continue
+            axis = str.__new__(cls, name)
+            axis._is_thread, axis.extent, axis.extent_from = bool(thread), extent, str(source)
+            axis.scope, axis.subscope = str(scope), str(subscope)
+            cls._known[str(name)] = axis
+
+    def is_thread(self) -> bool:
+        """Whether coordinates name owners (lanes, warps, CTAs, devices)."""
+        return self._is_thread
+
+    def is_memory(self) -> bool:
+        """Whether coordinates name places inside one owner's storage."""
+        return not self._is_thread
+
+    def __rmatmul__(self, value):
+        return _OnAxis(value, self)
+
+    def __reduce__(self):
+        return Axis.get, (str(self),)
+
+
+class _OnAxis:
+    """`value @ axis`; sums of these are offsets."""
+
+    __slots__ = ("value", "axis")
+
+    def __init__(self, value, axis):
+        self.value, self.axis = value, axis
+
+    def __add__(self, other):
+        return _Spec(offset=[self]) + other
+
+    __radd__ = __add__
+
+
+class _Spec:
+    """What `S[...] + R[...] + offset` adds up to; TileLayout reads it."""
+
+    __slots__ = ("shard", "replica", "offset")
+
+    def __init__(self, shard=None, replica=None, offset=()):
+        self.shard, self.replica, self.offset = shard, replica, list(offset)
+
+    def __add__(self, other):
+        other = _as_spec(other)
+        if other is None:
+            return NotImplemented
+        if self.shard is not None and other.shard is not None:
+            raise LayoutError("a layout has one S[...]", code="two-shards", hint="list its iters in one")
+        replica = (self.replica or []) + (other.replica or [])
+        return _Spec(self.shard if other.shard is None else other.shard, replica, self.offset + other.offset)
+
+    __radd__ = __add__
+
+
+def _as_spec(x):
+    if isinstance(x, _Spec):
+        return x
+    if isinstance(x, _OnAxis):
+        return _Spec(offset=[x])
+    return _Spec(offset=[_OnAxis(x, "m")]) if _is_number(x) else None
+
+
+def _is_number(x) -> bool:
+    return (hasattr(x, "__index__") and not isinstance(x, bool)) or isinstance(x, _ir.PrimExpr)
+
+
+def _number(x):
+    """An int or an expression; anything else is the user's mistake."""
+    if type(x) is int or isinstance(x, _ir.PrimExpr):
+        return x
+    if _is_number(x):
+        return int(x)
+    raise LayoutError(
+        "a layout's extents, strides and offsets are integers", code="not-an-integer",
+        found=f"{x!r} of type {type(x).__name__}", required="an int or a scalar integer expression",
+    )  # fmt: skip
+
+
+def _listed(x):
+    return list(x) if isinstance(x, (tuple, list)) else [x]
+
+
+class _Builder:
+    """`S[shape : strides]`, `S[shape]` (row-major on m), `R[extents : strides]`."""
+
+    __slots__ = ("_replica",)
+
+    def __init__(self, replica):
+        self._replica = replica
+
+    def __getitem__(self, key):
+        if isinstance(key, slice):
+            iters = self._pairs(_listed(key.start), _listed(key.stop), key.step)
+        else:
+            extents = [_number(e) for e in _listed(key)]
+            iters = list(zip(extents, _row_major(extents), itertools.repeat("m")))
+        return _Spec(replica=iters) if self._replica else _Spec(shard=iters)
+
+    @staticmethod
+    def _pairs(extents, strides, step):
+        if len(extents) != len(strides) or step is not None:
+            raise LayoutError(
+                "a layout needs one stride per extent", code="stride-count",
+                found=f"{len(extents)} extents and {len(strides)} strides", required="equal counts",
+            )  # fmt: skip
+        return [(_number(e), *_stride(s)) for e, s in zip(extents, strides)]
+
+
+def _stride(s):
+    if isinstance(s, _OnAxis):
+        return _number(s.value), s.axis
+    if isinstance(s, str):  # a bare axis: stride 1
+        return 1, s
+    return _number(s), "m"
+
+
+def _row_major(extents):
+    strides, stride = [], 1
+    for e in reversed(extents):
+        strides.append(stride)
+        stride = stride * e
+    return strides[::-1]
+
+
+S = _Builder(replica=False)
+R = _Builder(replica=True)
+
+
+@register_object("tx.Iter")
+class Iter(Object):
+    """`extent` steps of `stride` on `axis`."""
+
+    def __init__(self, extent, stride, axis="m"):
+        self.__init_handle_by_constructor__(_api.Iter, _number(extent), _number(stride), axis)
+
+
+def _shape(x):
+    return [_number(e) for e in _listed(x)]
+
+
+@register_object("tx.Layout")
+class Layout(Object):
+    """Base of TileLayout and ComposeLayout. `analyzer` is a tirx.arith.Analyzer with facts, or None."""
+
+    def size(self):
+        """Number of elements: the product of the shard extents."""
+        return _api.layout_size(self)
+
+    def span(self, axis="m", analyzer=None):
+        """Largest minus smallest coordinate on `axis`, plus 1 (swizzled m: of whole swizzle blocks)."""
+        return _api.layout_span(self, axis, analyzer)
+
+    def apply(self, *coord, shape=None, analyzer=None) -> dict:
+        """{axis: coordinate} of the first place of an element. Ints in, ints out.
+
+        `coord` is linear (one value), one value per shard iter, or one per dimension of `shape`.
+        """
+        if len(coord) == 1 and isinstance(coord[0], (list, tuple)):
+            coord = coord[0]
+        flat = list(_api.layout_apply(self, _shape(coord), [] if shape is None else _shape(shape), analyzer))
+        return {str(axis): value for axis, value in zip(flat[::2], flat[1::2])}
+
+    def canonicalize(self, analyzer=None) -> Layout:
+        """The normal form: equal placements, equal objects."""
+        return _api.layout_canonicalize(self, analyzer)
+
+    def group(self, shape, analyzer=None):
+        """(layout, separators): dimension d of `shape` is shard iters separators[d]:separators[d+1]."""
+        layout, *seps = list(_api.layout_group(self, _shape(shape), analyzer))
+        return layout, seps
+
+    def permute_dims(self, order) -> Layout:
+        """Shard iters in a new order."""
+        return _api.layout_permute(self, list(order))
+
+    permute = permute_dims
+
+    def permute_by_groups(self, separators, order) -> Layout:
+        """Groups of shard iters (as `group` returns them) in a new order."""
+        return _api.layout_permute_groups(self, list(separators), list(order))
+
+    def slice(self, shape, region, analyzer=None) -> Layout:
+        """The layout of a box; `region` has one (begin, end) pair or tx.Range per dimension of `shape`."""
+        begins, extents = [], []
+        for r in region:
+            ranged = isinstance(r, _ir.Range)
+            begin = r.min if ranged else _number(r[0])
+            begins.append(begin)
+            extents.append(r.extent if ranged else _number(r[1]) - begin)
+        return _api.layout_slice(self, _shape(shape), begins, extents, analyzer)
+
+    def tile(self, outer, outer_shape, inner_shape, analyzer=None) -> Layout:
+        """This layout repeated by `outer`: T(x | y) = outer(x) * span(self) + self(y), per axis.
+
+        Dimensions interleave as (outer_0, inner_0, outer_1, inner_1, ...).
+        """
+        return _api.layout_tile(self, outer, _shape(outer_shape), _shape(inner_shape), analyzer)
+
+    def tile_to(self, to_shape, current_shape, analyzer=None) -> Layout:
+        """`tile` with a row-major outer on m, so that the result has shape `to_shape`."""
+        return _api.layout_tile_to(self, _shape(to_shape), _shape(current_shape), analyzer)
+
+    def direct_sum(self, left, left_shape, right_shape, analyzer=None) -> Layout:
+        """T(x | y) = left(x) + self(y), dimensions interleaved, nothing scaled."""
+        return _api.layout_direct_sum(self, left, _shape(left_shape), _shape(right_shape), analyzer)
+
+    def storage(self) -> Layout:
+        """What one owner stores: the parts on memory axes."""
+        return _api.layout_storage(self)
+
+    def owners(self) -> TileLayout:
+        """Who owns: the parts on thread axes."""
+        return _api.layout_owners(self)
+
+    def get_scope(self):
+        """(owner kind, team kind), for instance ("thread", "warp"), or None without thread axes."""
+        pair = list(_api.layout_scope(self))
+        return (str(pair[0]), str(pair[1])) if pair else None
+
+    def is_swizzle(self) -> bool:
+        """Whether the addresses are swizzled."""
+        return isinstance(self, ComposeLayout) and self.swizzle_len > 0
+
+    def is_trivial(self) -> bool:
+        """Whether element x is at address x."""
+        form = self.canonicalize()
+        if not isinstance(form, TileLayout) or form.replica or form.offset or len(form.shard) != 1:
+            return False
+        it = form.shard[0]
+        return it.axis == "m" and (it.stride == 1 if isinstance(it.stride, int) else _int(it.stride) == 1)
+
+    def __str__(self):
+        return str(_api.layout_text(self))
+
+
+def _int(e):
+    return e.value if isinstance(e, _ir.IntImm) else e
+
+
+@register_object("tx.TileLayout")
+class TileLayout(Layout):
+    """shard, replica: lists of Iter; offset: {axis: value}. Built from `S[...] + R[...] + offset`."""
+
+    def __init__(self, spec):
+        spec = _as_spec(spec)
+        if spec is None or spec.shard is None:
+            raise LayoutError("a TileLayout is built from S[...]", code="no-shard",
+                              required="TileLayout(S[shape : strides] + R[...] + offset)")  # fmt: skip
+        offset = {}
+        for term in spec.offset:
+            value = _number(term.value)
+            offset[term.axis] = offset[term.axis] + value if term.axis in offset else value
+        e, s, a = zip(*spec.shard) if spec.shard else ((), (), ())
+        re, rs, ra = zip(*spec.replica) if spec.replica else ((), (), ())
+        self.__init_handle_by_constructor__(_api.layout_make, e, s, a, re, rs, ra, offset)
+
+    @staticmethod
+    def from_iters(shard=(), replica=(), offset=None) -> TileLayout:
+        """From Iter objects."""
+        return _api.TileLayout(list(shard), list(replica), dict(offset or {}))
+
+    def __repr__(self):
+        return f"TileLayout({self})"
+
+
+@register_object("tx.ComposeLayout")
+class ComposeLayout(Layout):
+    """Swizzled memory: with m the address in `tile_layout`, addr = f(m >> M) * 2^M + m mod 2^M,
+    f(x) = x ^ ((x & ((2^B - 1) << S)) >> S); M = per_element, B = swizzle_len, S = atom_len."""
+
+    def __init__(self, per_element, swizzle_len, atom_len, tile_layout, swizzle_inner=True):
+        if not swizzle_inner and swizzle_len:
+            raise LayoutError(
+                "only the hardware's swizzle direction exists", code="swizzle-direction",
+                found="swizzle_inner=False", required="row bits xored into the low bits",
+            )  # fmt: skip
+        self.__init_handle_by_constructor__(
+            _api.ComposeLayout, per_element, swizzle_len, atom_len, tile_layout
+        )
+
+    def __repr__(self):
+        return str(self)
+
+
+def equivalent(a, b, analyzer=None):
+    """Whether two layouts have the same placements. The answer is true or false and, when false, has
+    `kind` ("size" or "place") and `index`, the first linear index whose places differ."""
+    return Equivalence(*list(_api.layout_difference(a, b, analyzer)))
+
+
+class Equivalence:
+    """Answer of `equivalent`."""
+
+    __slots__ = ("kind", "index")
+
+    def __init__(self, kind=None, index=None):
+        self.kind, self.index = kind and str(kind), index
+
+    def __bool__(self):
+        return self.kind is None
+
+    def __repr__(self):
+        return "equal" if self else f"differ in {self.kind} at index {self.index}"
+
+
+def placements(layout) -> list:
+    """The definition: for each linear index the frozenset of its places, each a frozenset of (axis,
+    coordinate) pairs without the zero coordinates. Written for clarity, not speed; static layouts."""
+    tile = layout.tile_layout if isinstance(layout, ComposeLayout) else layout
+    shard = [(_int(i.extent), _int(i.stride), str(i.axis)) for i in tile.shard]
+    replica = [(_int(i.extent), _int(i.stride), str(i.axis)) for i in tile.replica]
+    offset = {str(a): _int(v) for a, v in tile.offset.items()}
+    steps = list(itertools.product(*[range(e) for e, _, _ in replica]))
+    out = []
+    for digits in itertools.product(*[range(e) for e, _, _ in shard]):
+        places = set()
+        for rdigits in steps:
+            at = dict(offset)
+            for d, (_, stride, axis) in zip(digits + rdigits, shard + replica):
+                at[axis] = at.get(axis, 0) + d * stride
+            if tile is not layout:
+                at["m"] = _swizzled(layout, at.get("m", 0))
+            places.add(frozenset((a, v) for a, v in at.items() if v))
+        out.append(frozenset(places))
+    return out
+
+
+def _swizzled(layout, m):
+    x, low = m >> layout.per_element, m % (1 << layout.per_element)
+    x ^= (x & (((1 << layout.swizzle_len) - 1) << layout.atom_len)) >> layout.atom_len
+    return (x << layout.per_element) + low
+
+
+Axis._load()
+globals().update(Axis._known)
+__all__ = ["Axis", "ComposeLayout", "Iter", "Layout", "R", "S", "TileLayout", "equivalent", "placements"]
+__all__ += list(Axis._known)

@@ -1,0 +1,241 @@
+/*!
+ * Boxes of a tile.
+ *
+ * Per dimension, from the innermost iter outwards, with start b and extent n: an iter whose extent
+ * divides both is kept whole; a box that stays inside the iter keeps n steps of it and fixes the
+ * iters further out; the outermost iter takes any start. A static box that crosses a boundary
+ * anywhere else is a layout only when y -> D(b + y) - D(b) is a mixed-radix map, which is decided
+ * exactly by reading its iters off its values (the form is unique, see canonical.cc).
+ */
+#include <tirx/support/diag.h>
+
+#include <algorithm>
+
+#include "steps.h"
+
+namespace tirx {
+namespace layout {
+namespace {
+
+constexpr int64_t kMaxCrossing = 1 << 16;
+using Place = std::vector<int64_t>;
+
+struct Box {
+  Num begin;
+  Num extent;
+};
+
+/*! Reads iters off the values of a map; the axes of a place are given by `axes`. */
+class MixedRadixReader {
+ public:
+  explicit MixedRadixReader(std::vector<AxisId> axes) : axes_(std::move(axes)) {}
+
+  /*! Steps, innermost first, or nothing when the values are not a mixed-radix map. */
+  std::optional<std::vector<Step>> Read(std::vector<Place> values) const {
+    std::vector<Step> out;
+    while (values.size() > 1) {
+      size_t run = RunLength(values);
+      auto step = StepOf(values[1], run);
+      if (!step || values.size() % run != 0 || !Periodic(values, run)) return std::nullopt;
+      out.push_back(*step);
+      std::vector<Place> outer;
+      for (size_t y = 0; y < values.size(); y += run) outer.push_back(values[y]);
+      values = std::move(outer);
+    }
+    return out;
+  }
+
+ private:
+  static bool IsMultiple(const Place& v, const Place& unit, int64_t k) {
+    for (size_t a = 0; a < v.size(); ++a) {
+      if (v[a] != CheckedMul(unit[a], k)) return false;
+    }
+    return true;
+  }
+  static size_t RunLength(const std::vector<Place>& values) {
+    size_t y = 2;
+    while (y < values.size() && IsMultiple(values[y], values[1], static_cast<int64_t>(y))) ++y;
+    return y;
+  }
+  static bool Periodic(const std::vector<Place>& values, size_t run) {
+    for (size_t y = 0; y < values.size(); ++y) {
+      for (size_t a = 0; a < values[y].size(); ++a) {
+        if (values[y][a] != CheckedAdd(values[y - y % run][a], values[y % run][a])) return false;
+      }
+    }
+    return true;
+  }
+  std::optional<Step> StepOf(const Place& unit, size_t run) const {
+    Step out{static_cast<int64_t>(run), 0, kMemoryAxis};
+    for (size_t a = 0; a < unit.size(); ++a) {
+      if (unit[a] == 0) continue;
+      if (!out.stride.Is(0)) return std::nullopt;
+      out.stride = unit[a];
+      out.axis = axes_[a];
+    }
+    return out;
+  }
+
+  std::vector<AxisId> axes_;
+};
+
+std::vector<AxisId> AxesOf(const std::vector<Step>& steps) {
+  std::vector<AxisId> out;
+  for (const Step& s : steps) {
+    if (std::find(out.begin(), out.end(), s.axis) == out.end()) out.push_back(s.axis);
+  }
+  return out;
+}
+
+Place PlaceOf(const std::vector<Step>& steps, const std::vector<AxisId>& axes, int64_t x) {
+  Place out(axes.size(), 0);
+  for (size_t i = steps.size(); i-- > 0;) {
+    int64_t e = steps[i].extent.value();
+    int64_t digit = i == 0 ? x : x % e;
+    size_t a = std::find(axes.begin(), axes.end(), steps[i].axis) - axes.begin();
+    out[a] = CheckedAdd(out[a], CheckedMul(digit, steps[i].stride.value()));
+    x /= e;
+  }
+  return out;
+}
+
+/*! The slice of one dimension; collects its iters (innermost first) and its start's place. */
+class DimSlicer {
+ public:
+  DimSlicer(std::vector<Step> steps, Box box, size_t dim, Prover& prover, Accumulator* start)
+      : steps_(std::move(steps)), box_(box), dim_(dim), prover_(prover), start_(start) {}
+
+  std::vector<Step> Run() {
+    Num begin = box_.begin, n = box_.extent;
+    while (!steps_.empty()) {
+      Step inner = steps_.back();
+      if (n.Is(1)) return Fix(begin);
+      if (steps_.size() == 1) return Keep(inner, n, begin);
+      if (prover_.Divides(inner.extent, begin) && prover_.Divides(inner.extent, n)) {
+        kept_.push_back(inner);
+        begin = prover_.Div(begin, inner.extent);
+        n = prover_.Div(n, inner.extent);
+        steps_.pop_back();
+        continue;
+      }
+      if (!prover_.StaysInside(begin, n, inner.extent)) return Cross(begin, n);
+      Keep(inner, n, prover_.Mod(begin, inner.extent));
+      steps_.pop_back();
+      return Fix(prover_.Div(begin, inner.extent));
+    }
+    return kept_;
+  }
+
+ private:
+  std::vector<Step> Fix(const Num& begin) {
+    AddDigits(steps_, begin, prover_, start_);
+    return kept_;
+  }
+  std::vector<Step> Keep(const Step& s, const Num& n, const Num& digit) {
+    kept_.push_back({n, s.stride, s.axis});
+    start_->Add(s.axis, digit * s.stride);
+    return kept_;
+  }
+  bool Static(const Num& begin, const Num& n) const {
+    return begin.IsConst() && n.IsConst() && std::all_of(steps_.begin(), steps_.end(), [](auto& s) {
+             return s.extent.IsConst() && s.stride.IsConst();
+           });
+  }
+  std::vector<Step> Cross(const Num& begin, const Num& n) {
+    if (!Static(begin, n) || n.value() > kMaxCrossing) ThrowUnproved(begin, n);
+    std::vector<AxisId> axes = AxesOf(steps_);
+    Place origin = PlaceOf(steps_, axes, begin.value());
+    std::vector<Place> values;
+    for (int64_t y = 0; y < n.value(); ++y) {
+      values.push_back(PlaceOf(steps_, axes, begin.value() + y));
+      for (size_t a = 0; a < axes.size(); ++a) {
+        values.back()[a] = CheckedSub(values.back()[a], origin[a]);
+      }
+    }
+    auto read = MixedRadixReader(axes).Read(std::move(values));
+    if (!read) ThrowNotALayout();
+    kept_.insert(kept_.end(), read->begin(), read->end());
+    for (size_t a = 0; a < axes.size(); ++a) start_->Add(axes[a], origin[a]);
+    return kept_;
+  }
+  std::string Where() const {
+    return "[" + Text(box_.begin) + ", +" + Text(box_.extent) + ") of dimension " +
+           std::to_string(dim_) + ", iters " + Text(steps_);
+  }
+  [[noreturn]] void ThrowNotALayout() const {
+    Diag("layout", "slice-not-a-layout", {})
+        .Message("the box crosses an iter boundary and is no single layout")
+        .Found(Where())
+        .Required("a box that starts and ends on multiples of " + Text(steps_.back().extent) +
+                  ", or lies inside one such block")
+        .Throw();
+  }
+  [[noreturn]] void ThrowUnproved(const Num& begin, const Num& n) const {
+    Diag("layout", "unproved", {})
+        .Message("the box could not be proved to respect an iter boundary")
+        .Found(Where())
+        .Required("a proof that " + Text(steps_.back().extent) + " divides " + Text(begin) +
+                  " and " + Text(n) + ", or that " + Text(begin) + " % " +
+                  Text(steps_.back().extent) + " + " + Text(n) +
+                  " <= " + Text(steps_.back().extent))
+        .Hint("write the start as a multiple, for instance block * " + Text(steps_.back().extent))
+        .Throw();
+  }
+
+  std::vector<Step> steps_;
+  Box box_;
+  size_t dim_;
+  Prover& prover_;
+  Accumulator* start_;
+  std::vector<Step> kept_;
+};
+
+void CheckRegion(const std::vector<Num>& shape, const ffi::Array<Range>& region) {
+  if (shape.size() == region.size()) return;
+  Diag("layout", "rank-mismatch", {})
+      .Message("the region and the shape have different ranks")
+      .Found(std::to_string(region.size()) + " ranges, " + std::to_string(shape.size()) +
+             " dimensions")
+      .Required("one range per dimension")
+      .Throw();
+}
+
+void CheckBounds(const Box& box, const Num& extent, size_t dim) {
+  bool low = (box.begin.IsConst() && box.begin.value() < 0) ||
+             (box.extent.IsConst() && box.extent.value() < 1);
+  bool high = box.begin.IsConst() && box.extent.IsConst() && extent.IsConst() &&
+              box.begin.value() > extent.value() - box.extent.value();
+  if (!low && !high) return;
+  Diag("layout", "out-of-range", {})
+      .Message("the region leaves its dimension")
+      .Found("[" + Text(box.begin) + ", +" + Text(box.extent) + ") in dimension " +
+             std::to_string(dim))
+      .Required("a non-empty range inside [0, " + Text(extent) + ")")
+      .Throw();
+}
+
+}  // namespace
+
+Layout Slice(const Layout& layout, const Shape& shape, const ffi::Array<Range>& region,
+             Facts facts) {
+  return OnTile(layout, [&](Form f) {
+    Prover prover(facts);
+    std::vector<Num> extents = ToNums(shape);
+    CheckRegion(extents, region);
+    StepGroups groups = GroupSteps(f.shard, extents, prover);
+    Accumulator start;
+    f.shard.clear();
+    for (size_t d = 0; d < extents.size(); ++d) {
+      Box box{Num(region[d]->min), Num(region[d]->extent)};
+      CheckBounds(box, extents[d], d);
+      auto kept = DimSlicer(MergeSteps(groups.Dim(d), prover), box, d, prover, &start).Run();
+      f.shard.insert(f.shard.end(), kept.rbegin(), kept.rend());
+    }
+    if (f.shard.empty()) f.shard.push_back({1, 1, kMemoryAxis});
+    for (const auto& [axis, value] : start.entries()) f.AddOffset(axis, prover.Simplify(value));
+    return f;
+  });
+}
+
+}  // namespace layout
+}  // namespace tirx

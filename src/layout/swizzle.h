@@ -1,0 +1,23 @@
+/*!
+ * The swizzle of a ComposeLayout on memory coordinates (layout.h has the formula).
+ */
+#ifndef TIRX_LAYOUT_SWIZZLE_H_
+#define TIRX_LAYOUT_SWIZZLE_H_
+#include <tirx/layout/ops.h>
+
+#include "form.h"
+
+namespace tirx {
+namespace layout {
+
+/*! f keeps every aligned block of this many elements in place: 2^(M + B + S). */
+int64_t SwizzlePeriod(const ComposeLayoutNode& c);
+int64_t SwizzleAddress(const ComposeLayoutNode& c, int64_t m);
+/*! For a symbolic coordinate an expression with one xor. */
+Num Swizzle(const ComposeLayoutNode& c, const Num& m, Prover& prover);
+/*! Span of the addresses: exact when the tile is static and small, else whole periods. */
+Num SwizzledSpan(const ComposeLayoutNode& c, const Form& tile, Facts facts);
+
+}  // namespace layout
+}  // namespace tirx
+#endif  // TIRX_LAYOUT_SWIZZLE_H_
