@@ -1,7 +1,6 @@
 """Construction, text and the public examples of layouts."""
 
 import pytest
-
 from tirx.errors import LayoutError
 from tirx.layout import Axis, R, S, TileLayout, laneid, placements, warpid
 
