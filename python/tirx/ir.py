@@ -11,6 +11,7 @@ from tvm_ffi import Array, Object, register_object
 
 from . import _ffi_api as _api
 from . import errors  # noqa: F401  (registers the error kinds)
+from .buffer import BufferMethods
 
 BIN_OPS = [(str(n), str(s) or None) for n, s in _api.bin_ops()]
 _OP_INDEX = {name: i for i, (name, _) in enumerate(BIN_OPS)}
@@ -229,7 +230,7 @@ class Range(Object):
 
 
 @register_object("tx.Buffer")
-class Buffer(Object):
+class Buffer(BufferMethods, Object):
     """A typed tensor in a memory scope; see include/tirx/ir/buffer.h."""
 
     def __init__(self, name, data, shape, dtype, layout=None, scope="global", elem_offset=0, align=0,

@@ -1,0 +1,492 @@
+"""Decorators: from a Python function to a PrimFunc, and functions that kernels expand in place."""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+from .. import _ffi_api as _api
+from ..errors import Location, ScriptError, TirxError
+from ..ir import Buffer, BufferLoad, PrimFunc, Var
+from . import source as src
+from .builder import Builder, current
+from .expr import evaluate
+from .scope import DictNames, PythonNames, Scalar, bound_many
+from .stmt import Evaluator, locate, make_buffer
+from .values import BufferAnnotation, Constexpr, DType, Handle, MetaVar, check_dtype
+
+CONSTEXPR = Constexpr()
+
+
+def prim_func(func=None, *, private=False, check_well_formed=True):
+    """Decorator: parse the function now and return its PrimFunc.
+
+    private: a fragment for other code (a dispatch rule's body): it may lack T.device_entry().
+    check_well_formed: False skips the checks of the whole function.
+    """
+    if func is None:
+        return lambda f: _parse_here(f, sys._getframe(1), private or not check_well_formed)
+    return _parse_here(func, sys._getframe(1), private or not check_well_formed)
+
+
+def _parse_here(func, frame, fragment):
+    if not hasattr(func, "__code__"):
+        raise ScriptError(
+            "@T.prim_func decorates a function",
+            code="not-a-function",
+            found=repr(func),
+            required="a function",
+        )
+    return parse(src.of_function(func), PythonNames(func, frame), fragment)
+
+
+class Jit:
+    """A kernel with compile-time parameters: `.specialize(N=1024)` parses it with them bound."""
+
+    def __init__(self, func, frame, fragment=False):
+        self.func, self.fragment = func, fragment
+        self.names = PythonNames(func, frame).freeze()
+        self._specialized = {}
+        self.__name__, self.__doc__ = func.__name__, func.__doc__
+
+    def constexprs(self) -> dict:
+        """Name -> default (or None) of the T.constexpr parameters."""
+        args = src.of_function(self.func).node.args
+        given = self.func.__kwdefaults__ or {}
+        annotations = self.func.__annotations__
+        found = [a.arg for a in args.kwonlyargs if _is_constexpr(annotations.get(a.arg))]
+        return {name: given.get(name, CONSTEXPR) for name in found}
+
+    def specialize(self, **values) -> PrimFunc:
+        """The PrimFunc for these values of the T.constexpr parameters; cached per value."""
+        known = self.constexprs()
+        self._check(values, known)
+        values = {**{k: v for k, v in known.items() if v is not CONSTEXPR}, **values}
+        key = _cache_key(values)
+        found = self._specialized.get(key) if key is not None else None
+        if found is None:
+            found = parse(src.of_function(self.func), DictNames(values, self.names), self.fragment)
+            if key is not None:
+                self._specialized[key] = found
+        return found
+
+    def _check(self, values, known):
+        extra = sorted(set(values) - set(known))
+        missing = sorted(k for k, v in known.items() if v is CONSTEXPR and k not in values)
+        if extra or missing:
+            raise ScriptError(
+                f"specialize() of {self.__name__} needs one value per T.constexpr parameter",
+                code="specialize-arguments",
+                span=_def_location(src.of_function(self.func)),
+                found=f"missing {missing}" if missing else f"unknown {extra}",
+                required=f"values for {sorted(known)}",
+            )
+
+    def __call__(self, *args, **kwargs):
+        raise ScriptError(
+            f"{self.__name__} is not a kernel yet",
+            code="jit-called",
+            found=f"a call of {self.__name__}(...)",
+            required="a kernel specialised to its T.constexpr parameters",
+            hint=f"{self.__name__}.specialize(...)",
+        )
+
+
+def _is_constexpr(annotation):
+    return annotation is CONSTEXPR or (isinstance(annotation, str) and annotation.endswith("constexpr"))
+
+
+def _cache_key(values):
+    key = tuple(sorted((name, type(v).__name__, v) for name, v in values.items()) if values else ())
+    try:
+        hash(key)
+        return key
+    except TypeError:
+        return None
+
+
+def jit(func=None, *, private=False, check_well_formed=True):
+    """Decorator: parsing waits for `.specialize(**constexprs)`."""
+    fragment = private or not check_well_formed
+    if func is None:
+        return lambda f: Jit(f, sys._getframe(1), fragment)
+    return Jit(func, sys._getframe(1), fragment)
+
+
+def from_source(
+    text: str, name: str | None = None, names: dict | None = None, file: str | None = None
+) -> PrimFunc:
+    """The PrimFunc of script text such as `str(func)`: only T, Tx and `names` are in scope.
+
+    text: source with one or more `@T.prim_func` functions; name: which one (default: the last).
+    """
+    from . import t, tx
+
+    file = file or f"<script {_next_number()}>"
+    sources = [s for s in src.of_text(text, file) if name in (None, s.node.name)]
+    if not sources:
+        raise ScriptError(
+            "there is no such function in the source",
+            code="no-function",
+            found=f"no `def {name}`" if name else "no function",
+            required="@T.prim_func\ndef name(...): ...",
+        )
+    return parse(sources[-1], DictNames({"T": t, "Tx": tx, **(names or {})}), fragment=True)
+
+
+def _next_number():
+    _next_number.count = getattr(_next_number, "count", 0) + 1
+    return _next_number.count
+
+
+# ---- one function ----
+
+
+def parse(source, names, fragment=False) -> PrimFunc:
+    """Run the function's body and return the PrimFunc. fragment: skip the checks of whole kernels."""
+    builder = Builder(source)
+    builder.evaluator = ev = Evaluator(builder, source, names, bound_many(source))
+    with builder:
+        try:
+            _parameters(ev, source.node.args)
+            if ev.body(source.node.body):
+                raise AssertionError("a jump left the function body")
+            return _finish(ev, fragment)
+        except TirxError as error:
+            raise locate(error, builder) from error.__cause__
+        except RecursionError as error:
+            raise _too_deep(builder) from error
+
+
+def _finish(ev, fragment):
+    builder, node = ev.builder, ev.source.node
+    if not fragment and "tirx.stage" not in builder.attrs:
+        _check_entry(builder)
+    _check_symbols(builder)
+    body = _api.SeqStmt(builder.stmts, ev.span(node))
+    return PrimFunc(node.name, builder.params, builder.buffers, body, builder.attrs, _def_span(ev))
+
+
+def _def_span(ev):
+    n = ev.source.node
+    line = n.lineno + ev.offset
+    return _api.Span(ev.file, line, n.col_offset, line, n.col_offset + len(f"def {n.name}"))
+
+
+def _def_location(source):
+    n = source.node
+    line = n.lineno + source.offset
+    return Location(source.file, line, n.col_offset, line, n.col_offset + len(f"def {n.name}"))
+
+
+def _check_entry(builder):
+    if builder.entry is None and builder.needs_entry is not None:
+        span, what = builder.needs_entry
+        raise ScriptError(
+            "this kernel has no T.device_entry()",
+            code="missing-device-entry",
+            span=span,
+            found=f"{what} before any T.device_entry()",
+            required="T.device_entry() between the argument bindings and the kernel",
+            hint="write T.device_entry() after the last T.match_buffer",
+        )
+
+
+def _check_symbols(builder):
+    """Every symbolic extent is a whole dimension of some parameter (that is where its value comes from)."""
+    if not builder.symbols:
+        return
+    defined = [e for b in builder.buffers if b is not None for e in b.shape if isinstance(e, Var)]
+    for var, span in builder.symbols.items():
+        if not any(var.same_as(e) for e in defined):
+            raise ScriptError(
+                f"the symbolic extent {var.name} is not defined by any parameter",
+                code="unbound-symbol",
+                span=span,
+                found=f"{var.name} = T.{var.dtype}()",
+                required=f"a buffer parameter with {var.name} as one of its dimensions",
+                hint=f"pass it as a scalar parameter: `{var.name}: T.{var.dtype}`",
+            )
+
+
+def _too_deep(builder):
+    """A RecursionError of the evaluator: how deep the statement's expressions are nested."""
+    depth, level = 0, [builder.node]
+    while level:
+        depth += 1
+        level = [c for n in level for c in ast.iter_child_nodes(n)]
+    return ScriptError(
+        "this is nested too deeply to be parsed",
+        code="expression-too-deep",
+        span=builder.span(),
+        found=f"source nested about {depth} levels deep",
+        required="at most about 900 levels of expressions, 256 of statements",
+        hint="name intermediate values with `x: T.let = ...`, or accumulate into a scalar",
+    )
+
+
+def _parameters(ev, args):
+    if args.vararg or args.kwarg or args.defaults:
+        node = args.vararg or args.kwarg or args.defaults[0]
+        raise ScriptError(
+            "a kernel has a fixed list of parameters",
+            code="bad-parameter",
+            span=ev.span(node),
+            found="*args, **kwargs or a default value",
+            required="annotated parameters",
+        )
+    for arg in [*args.posonlyargs, *args.args]:
+        _parameter(ev, arg)
+    for arg in args.kwonlyargs:
+        if evaluate(ev, arg.annotation) is not CONSTEXPR:
+            raise _bad_parameter(ev, arg, "a keyword-only parameter")
+
+
+def _parameter(ev, arg):
+    builder, name = ev.builder, arg.arg
+    annotation = None if arg.annotation is None else evaluate(ev, arg.annotation)
+    buffer, span = None, ev.span(arg)
+    if isinstance(annotation, BufferAnnotation):
+        var = _api.Var(name + "_handle", "handle", None, span)
+        buffer = value = _param_buffer(ev, arg, annotation)
+    elif isinstance(annotation, Handle):
+        var = value = annotation.var(name, span)
+    elif isinstance(annotation, DType):
+        var = value = _api.Var(name, annotation.name, None, span)
+    else:
+        raise _bad_parameter(ev, arg, "no annotation" if arg.annotation is None else repr(annotation))
+    builder.params.append(var)
+    builder.buffers.append(buffer)
+    ev.scope.define(name, value)
+
+
+def _bad_parameter(ev, arg, found):
+    constexpr = found == repr(CONSTEXPR)
+    return ScriptError(
+        f"parameter {arg.arg} has no usable annotation",
+        code="bad-parameter",
+        span=ev.span(arg),
+        found=f"{found} on a positional parameter" if constexpr else found,
+        required="T.constexpr parameters are keyword-only (after `*`), under @T.jit"
+        if constexpr
+        else "T.Buffer(shape, dtype), T.handle or a scalar dtype such as T.int32",
+    )
+
+
+def _param_buffer(ev, arg, annotation):
+    shape = annotation.shape if isinstance(annotation.shape, (tuple, list)) else (annotation.shape,)
+    shape = [_symbol(ev, e) if isinstance(e, str) else e for e in shape]
+    options = dict(annotation.options)
+    scope = options.pop("scope", "global")
+    return make_buffer(
+        arg.arg,
+        shape,
+        check_dtype(annotation.dtype),
+        scope,
+        span=ev.span(arg),
+        **_buffer_options(ev, arg, options),
+    )
+
+
+_OPTIONS = {"layout": "layout", "align": "align", "elem_offset": "elem_offset"}
+
+
+def _buffer_options(ev, arg, options):
+    unknown = sorted(set(options) - set(_OPTIONS))
+    if unknown:
+        raise ScriptError(
+            f"T.Buffer has no option {unknown[0]!r}",
+            code="unknown-option",
+            span=ev.span(arg),
+            found=unknown[0],
+            required="layout, scope, align or elem_offset",
+        )
+    return options
+
+
+def _symbol(ev, name):
+    """A dimension given as a string: the symbol of that name, made on first use."""
+    value = ev.vars.get(name)
+    if value is None:
+        value = _api.Var(name, "int32", None, ev.builder.span())
+        ev.scope.define(name, value)
+    return value
+
+
+# ---- functions that kernels expand ----
+
+
+class Inline:
+    """A function whose body is expanded where a kernel calls it (@T.inline, @T.macro).
+
+    Names follow Python: parameters, then assignments of the body, then the names around the definition,
+    read when the call is expanded (late binding). A parameter that receives a mutable scalar stands for
+    that scalar: assigning to it is a store.
+    """
+
+    def __init__(self, name, source, names, defaults=(), kwdefaults=None, hygienic=True):
+        self.__name__, self._source, self.names = name, source, names
+        self.defaults, self.kwdefaults = tuple(defaults or ()), dict(kwdefaults or {})
+        self.hygienic = hygienic
+
+    @property
+    def source(self):
+        if not isinstance(self._source, src.Source):
+            self._source = src.of_function(self._source)
+        return self._source
+
+    def __get__(self, obj, owner=None):
+        return self if obj is None else BoundInline(self, obj)
+
+    def __call__(self, *args, **kwargs):
+        return self.expand(args, kwargs)
+
+    def expand(self, args, kwargs):
+        """Run the body with these arguments; the value of its `return`, or None."""
+        builder = current(f"the inline function {self.__name__}")
+        source = self.source
+        bound = bind_arguments(self, source.node.args, args, kwargs)
+        names = self.names if self.hygienic else CallerNames(builder, self.names)
+        ev = Evaluator(builder, source, names, bound_many(source), inline=True)
+        for name, value in bound.items():
+            ev.vars[name] = _parameter_value(value)
+        return self._run(builder, ev)
+
+    def _run(self, builder, ev):
+        saved = builder.source, builder.node, builder.hint, builder.evaluator
+        builder.inlines += 1
+        if builder.inlines > 64:
+            raise ScriptError(
+                f"{self.__name__} expands itself without end",
+                code="inline-recursion",
+                found=f"{builder.inlines} nested expansions",
+                required="at most 64",
+                hint="an inline function is expanded while parsing; recursion must end on Python values",
+            )
+        builder.source, builder.hint, builder.evaluator = ev.source, None, ev
+        try:
+            ev.body(ev.source.node.body)
+        except TirxError as error:
+            locate(error, builder)
+            builder.source, builder.node = saved[:2]
+            error.notes.append((Location.of(builder.span()), f"while expanding {self.__name__}, called here"))
+            raise
+        finally:
+            builder.source, builder.node, builder.hint, builder.evaluator = saved
+            builder.inlines -= 1
+        return ev.result
+
+
+class BoundInline:
+    """An inline method with its object."""
+
+    __slots__ = ("inline", "obj")
+
+    def __init__(self, inline, obj):
+        self.inline, self.obj = inline, obj
+
+    @property
+    def __name__(self):
+        return self.inline.__name__
+
+    def __call__(self, *args, **kwargs):
+        return self.inline.expand((self.obj, *args), kwargs)
+
+
+class CallerNames:
+    """Names of the calling evaluator first, then those around the definition (a non-hygienic macro)."""
+
+    def __init__(self, builder, names):
+        self.caller, self.own = builder.evaluator.scope, names
+
+    def lookup(self, name):
+        from .scope import MISSING
+
+        value = self.caller.lookup(name)
+        return self.own.lookup(name) if value is MISSING else value
+
+    def names(self):
+        return {*self.caller.names(), *self.own.names()}
+
+
+def _parameter_value(value):
+    if type(value) is MetaVar:
+        return value.value
+    if isinstance(value, BufferLoad) and len(value.buffer.shape) == 1 and _is_one_element(value.buffer):
+        return Scalar(value.buffer)
+    return value
+
+
+def _is_one_element(buffer: Buffer):
+    from .index import const
+
+    return const(buffer.shape[0]) == 1 and buffer.scope in ("local", "shared", "shared.dyn")
+
+
+def bind_arguments(inline, spec, args, kwargs) -> dict:
+    """Arguments by parameter name, as Python binds them; TypeError when they do not fit."""
+    positional = [a.arg for a in [*spec.posonlyargs, *spec.args]]
+    bound = dict(zip(positional, args))
+    extra = args[len(positional) :]
+    if extra and not spec.vararg:
+        raise TypeError(f"{inline.__name__}() takes {len(positional)} arguments, {len(args)} were given")
+    if spec.vararg:
+        bound[spec.vararg.arg] = tuple(extra)
+    rest = {}
+    known = {*positional, *(a.arg for a in spec.kwonlyargs)}
+    for name, value in kwargs.items():
+        if name in bound:
+            raise TypeError(f"{inline.__name__}() got {name} twice")
+        (bound if name in known else rest)[name] = value
+    if spec.kwarg:
+        bound[spec.kwarg.arg] = rest
+    elif rest:
+        raise TypeError(f"{inline.__name__}() has no parameter {sorted(rest)[0]}")
+    if inline.defaults:
+        for name, value in zip(positional[-len(inline.defaults) :], inline.defaults):
+            bound.setdefault(name, value)
+    for name, value in inline.kwdefaults.items():
+        bound.setdefault(name, value)
+    missing = [n for n in [*positional, *(a.arg for a in spec.kwonlyargs)] if n not in bound]
+    if missing:
+        raise TypeError(f"{inline.__name__}() needs {', '.join(missing)}")
+    return bound
+
+
+def inline(func=None):
+    """Decorator: calls of the function in a kernel expand its body there (names as in Python, late)."""
+    if func is None:
+        return inline
+    return Inline(func.__name__, func, PythonNames(func), func.__defaults__, func.__kwdefaults__)
+
+
+def macro(func=None, *, hygienic=True):
+    """Decorator: like inline; hygienic=False looks names up at the call first."""
+    if func is None:
+        return lambda f: macro(f, hygienic=hygienic)
+    return Inline(func.__name__, func, PythonNames(func), func.__defaults__, func.__kwdefaults__, hygienic)
+
+
+def meta_class(cls):
+    """Decorator: instances are values of the parser (their methods run while parsing)."""
+    cls._is_meta_class = True
+    return cls
+
+
+def nested_function(ev, n) -> Inline:
+    """An @T.inline or @T.macro function defined inside a kernel: sees the kernel's names, late."""
+    for decorator in n.decorator_list:
+        call = decorator if isinstance(decorator, ast.Call) else None
+        if evaluate(ev, call.func if call else decorator) in (inline, macro):
+            options = {k.arg: evaluate(ev, k.value) for k in call.keywords} if call else {}
+            source = src.Source(ev.file, n, ev.offset)
+            defaults = [evaluate(ev, d) for d in n.args.defaults]
+            kw = {a.arg: evaluate(ev, d) for a, d in zip(n.args.kwonlyargs, n.args.kw_defaults) if d}
+            return Inline(n.name, source, ev.scope, defaults, kw, **options)
+    raise ScriptError(
+        "a function defined inside a kernel is an inline function",
+        code="nested-function",
+        span=ev.span(n),
+        found=f"def {n.name} without @T.inline",
+        required="@T.inline above the def",
+    )
