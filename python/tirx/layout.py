@@ -257,6 +257,50 @@ class Layout(Object):
         """T(x | y) = left(x) + self(y), dimensions interleaved, nothing scaled."""
         return _api.layout_direct_sum(self, left, _shape(left_shape), _shape(right_shape), analyzer)
 
+    def is_tile_inner(self, tiled, tiled_shape, inner_shape, analyzer=None):
+        """The outer with `self.tile(outer, ...)` equal to `tiled`, or None when there is none."""
+        return _api.layout_tile_outer_of(tiled, self, _shape(tiled_shape), _shape(inner_shape), analyzer)
+
+    def is_tile_outer(self, tiled, tiled_shape, outer_shape, analyzer=None):
+        """The inner with `inner.tile(self, ...)` equal to `tiled`, or None when there is none."""
+        return _api.layout_tile_inner_of(tiled, self, _shape(tiled_shape), _shape(outer_shape), analyzer)
+
+    def is_direct_sum_right(self, total, interleaved_shape, right_shape, analyzer=None):
+        """The left with `self.direct_sum(left, ...)` equal to `total`, or None.
+
+        `interleaved_shape` is (left_0, right_0, left_1, right_1, ...).
+        """
+        return _api.layout_sum_left_of(total, self, _shape(interleaved_shape), _shape(right_shape), analyzer)
+
+    def is_direct_sum_left(self, total, interleaved_shape, left_shape, analyzer=None):
+        """The right with `right.direct_sum(self, ...)` equal to `total`, or None."""
+        return _api.layout_sum_right_of(total, self, _shape(interleaved_shape), _shape(left_shape), analyzer)
+
+    def pack(self, num, analyzer=None) -> Layout:
+        """`num` consecutive, aligned elements become one."""
+        return _api.layout_pack(self, num, analyzer)
+
+    def unpack(self, num, analyzer=None) -> Layout:
+        """Every element becomes `num` consecutive smaller ones."""
+        return _api.layout_unpack(self, num, analyzer)
+
+    def recast(self, from_bits, to_bits, analyzer=None) -> Layout:
+        """The same bits seen as elements of `to_bits` instead of `from_bits` (4 and 6 included)."""
+        return _api.layout_recast(self, from_bits, to_bits, analyzer)
+
+    def broadcast(self, num, position=-1, axis="m") -> Layout:
+        """A stride-0 iter of extent `num` inserted before shard iter `position` (-1: after the last)."""
+        return _api.layout_broadcast(self, _number(num), position, axis)
+
+    def convert_axes(self, *axes, analyzer=None) -> Layout:
+        """Thread axes re-expressed on `axes`, for instance tid_in_wg on ("wid_in_wg", "laneid")."""
+        return _api.layout_convert_axes(self, list(axes), analyzer)
+
+    def contiguous_run(self, shape, dim=-1, limit=1 << 30, analyzer=None) -> int:
+        """Largest power of two v <= limit such that every aligned run of v elements along `dim` of `shape`
+        is consecutive on m, has one owner and starts at a multiple of v (in elements)."""
+        return _api.layout_contiguous_run(self, _shape(shape), dim, limit, analyzer)
+
     def storage(self) -> Layout:
         """What one owner stores: the parts on memory axes."""
         return _api.layout_storage(self)
@@ -312,6 +356,24 @@ class TileLayout(Layout):
         """From Iter objects."""
         return _api.TileLayout(list(shard), list(replica), dict(offset or {}))
 
+    @staticmethod
+    def trainium(annotation, shape, is_psum=False) -> TileLayout:
+        """See layout_library.trainium_layout."""
+        from .layout_library import trainium_layout
+
+        return trainium_layout(annotation, shape, is_psum)
+
+    def to_psum(self) -> TileLayout:
+        """See layout_library.to_psum."""
+        from .layout_library import to_psum
+
+        return to_psum(self)
+
+    def is_trainium(self) -> bool:
+        """Whether elements are placed on partitions and the free axis (or PSUM banks) only."""
+        axes = {str(it.axis) for it in self.shard}
+        return "P" in axes and axes <= {"P", "F", "Bank"}
+
     def __repr__(self):
         return f"TileLayout({self})"
 
@@ -331,8 +393,39 @@ class ComposeLayout(Layout):
             _api.ComposeLayout, per_element, swizzle_len, atom_len, tile_layout
         )
 
+    @property
+    def period(self) -> int:
+        """Elements after which the swizzle repeats; a buffer's start must be a multiple of it."""
+        return 1 << (self.per_element + self.swizzle_len + self.atom_len)
+
     def __repr__(self):
         return str(self)
+
+
+def parse(text: str) -> Layout:
+    """The layout that `str(layout)` or `repr(layout)` wrote (constants only)."""
+    import ast
+
+    names = {"S": S, "R": R, "TileLayout": TileLayout, "ComposeLayout": ComposeLayout, **Axis._known}
+    allowed = (ast.Expression, ast.Add, ast.MatMult, ast.USub, ast.BinOp, ast.UnaryOp, ast.Tuple, ast.Load,
+               ast.Subscript, ast.Slice, ast.Name, ast.Constant, ast.Call)  # fmt: skip
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+        for node in ast.walk(tree):
+            known = not isinstance(node, ast.Name) or node.id in names
+            plain = not isinstance(node, ast.Constant) or type(node.value) is int
+            if not (isinstance(node, allowed) and known and plain):
+                raise SyntaxError(f"{ast.unparse(node)} is not layout notation")
+        value = eval(
+            compile(tree, "<layout>", "eval"), {"__builtins__": {}}, names
+        )  # names and shape checked
+    except (SyntaxError, TypeError, AttributeError) as e:
+        raise LayoutError(
+            "this is no layout", code="bad-notation", found=f"{text!r}: {e}",
+            required="S[shape : strides] + R[extents : strides] + offset, for instance "
+            "S[(8, 4) : (4@laneid, 1)] + R[2 : 4@warpid]",
+        ) from None  # fmt: skip
+    return value if isinstance(value, Layout) else TileLayout(value)
 
 
 def equivalent(a, b, analyzer=None):
@@ -384,7 +477,33 @@ def _swizzled(layout, m):
     return (x << layout.per_element) + low
 
 
+_LIBRARY = (
+    "SwizzleMode", "mma_fragment_layout", "mma_shared_layout", "tmem_datapath_layout", "wg_local_layout",
+)  # fmt: skip
+
+
+def __getattr__(name):
+    if name in _LIBRARY:
+        from . import layout_library
+
+        return getattr(layout_library, name)
+    if name in Axis._known:  # registered after this module was loaded
+        return Axis._known[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 Axis._load()
 globals().update(Axis._known)
-__all__ = ["Axis", "ComposeLayout", "Iter", "Layout", "R", "S", "TileLayout", "equivalent", "placements"]
-__all__ += list(Axis._known)
+__all__ = [
+    "Axis",
+    "ComposeLayout",
+    "Iter",
+    "Layout",
+    "R",
+    "S",
+    "TileLayout",
+    "equivalent",
+    "parse",
+    "placements",
+]
+__all__ += [*_LIBRARY, *Axis._known]

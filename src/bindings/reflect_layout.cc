@@ -155,4 +155,51 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   });
 }
 
+namespace {
+
+template <typename L>
+ffi::Optional<Layout> OrNone(std::optional<L> l) {
+  if (!l) return std::nullopt;
+  return Layout(*l);
+}
+
+}  // namespace
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  refl::GlobalDef def;
+  def.def("tx.layout_tile_outer_of",
+          [](Layout tiled, Layout inner, Shape ts, Shape is, MaybeAnalyzer a) {
+            return OrNone(layout::TileOuterOf(tiled, inner, ts, is, FactsOf(a)));
+          });
+  def.def("tx.layout_tile_inner_of",
+          [](Layout tiled, TileLayout outer, Shape ts, Shape os, MaybeAnalyzer a) {
+            return OrNone(layout::TileInnerOf(tiled, outer, ts, os, FactsOf(a)));
+          });
+  def.def("tx.layout_sum_left_of",
+          [](TileLayout sum, TileLayout right, Shape s, Shape rs, MaybeAnalyzer a) {
+            return OrNone(layout::DirectSumLeftOf(sum, right, s, rs, FactsOf(a)));
+          });
+  def.def("tx.layout_sum_right_of",
+          [](TileLayout sum, TileLayout left, Shape s, Shape ls, MaybeAnalyzer a) {
+            return OrNone(layout::DirectSumRightOf(sum, left, s, ls, FactsOf(a)));
+          });
+  def.def("tx.layout_pack",
+          [](Layout l, int64_t n, MaybeAnalyzer a) { return layout::Pack(l, n, FactsOf(a)); });
+  def.def("tx.layout_unpack",
+          [](Layout l, int64_t n, MaybeAnalyzer a) { return layout::Unpack(l, n, FactsOf(a)); });
+  def.def("tx.layout_recast", [](Layout l, int64_t from, int64_t to, MaybeAnalyzer a) {
+    return layout::Recast(l, from, to, FactsOf(a));
+  });
+  def.def("tx.layout_broadcast", [](Layout l, PrimExpr extent, int64_t at, ffi::String axis) {
+    return layout::Broadcast(l, extent, at, axis);
+  });
+  def.def("tx.layout_convert_axes", [](Layout l, ffi::Array<ffi::String> axes, MaybeAnalyzer a) {
+    return layout::ConvertAxes(l, axes, FactsOf(a));
+  });
+  def.def("tx.layout_contiguous_run",
+          [](Layout l, Shape shape, int64_t dim, int64_t limit, MaybeAnalyzer a) {
+            return layout::ContiguousRun(l, shape, dim, limit, FactsOf(a));
+          });
+}
+
 }  // namespace tirx

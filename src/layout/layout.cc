@@ -33,14 +33,16 @@ Iter::Iter(PrimExpr extent, PrimExpr stride, ffi::String axis) : ObjectRef(ffi::
 TileLayout::TileLayout(ffi::Array<Iter> shard, ffi::Array<Iter> replica,
                        ffi::Map<ffi::String, PrimExpr> offset)
     : Layout(ffi::UnsafeInit{}) {
+  ffi::Map<ffi::String, PrimExpr> moved;  // zero offsets are not written down
   for (const auto& [axis, value] : offset) {
     CheckInteger(value, "offset");
     FindAxis(axis);
+    if (!IsConst(value, 0)) moved.Set(axis, value);
   }
   auto n = ffi::make_object<TileLayoutNode>();
   n->shard = std::move(shard);
   n->replica = std::move(replica);
-  n->offset = std::move(offset);
+  n->offset = std::move(moved);
   data_ = std::move(n);
 }
 

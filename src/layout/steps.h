@@ -50,6 +50,9 @@ void AddDigits(const std::vector<Step>& steps, Num x, Prover& prover, Accumulato
 /*! Largest minus smallest coordinate on axis over all digits of steps. */
 Num Reach(const std::vector<Step>& steps, AxisId axis);
 
+/*! Strides and offsets of `f` times the span of `unit` on their axis. */
+Form ScaledBySpan(Form f, const Layout& unit, Facts facts);
+
 /*! Runs f on the TileLayout, or on the tile of a ComposeLayout and swizzles the result again. */
 template <typename F>
 Layout OnTile(const Layout& layout, F f) {

@@ -27,16 +27,6 @@ void CheckRanks(size_t a, size_t b) {
       .Throw();
 }
 
-/*! Strides and offsets of `f` times the span of `unit` on their axis. */
-Form Scaled(Form f, const Layout& unit, Facts facts) {
-  auto span = [&](AxisId axis) { return Num(Span(unit, GetAxis(axis).name, facts)); };
-  for (auto* list : {&f.shard, &f.replica}) {
-    for (Step& s : *list) s.stride = s.stride * span(s.axis);
-  }
-  for (auto& [axis, value] : f.offset) value = value * span(axis);
-  return f;
-}
-
 void AppendUseful(const std::vector<Step>& steps, std::vector<Step>* out) {
   for (const Step& s : steps) {
     if (!s.extent.Is(1)) out->push_back(s);
@@ -93,10 +83,19 @@ Layout SumWith(const Layout& right, const Form& left, const std::vector<Num>& le
 
 }  // namespace
 
+Form ScaledBySpan(Form f, const Layout& unit, Facts facts) {
+  auto span = [&](AxisId axis) { return Num(Span(unit, GetAxis(axis).name, facts)); };
+  for (auto* list : {&f.shard, &f.replica}) {
+    for (Step& s : *list) s.stride = s.stride * span(s.axis);
+  }
+  for (auto& [axis, value] : f.offset) value = value * span(axis);
+  return f;
+}
+
 Layout Tile(const Layout& inner, const TileLayout& outer, const Shape& outer_shape,
             const Shape& inner_shape, Facts facts) {
   Prover prover(facts);
-  Form left = Scaled(Form::Of(outer), inner, facts);
+  Form left = ScaledBySpan(Form::Of(outer), inner, facts);
   return SumWith(inner, left, ToNums(outer_shape), ToNums(inner_shape), prover);
 }
 

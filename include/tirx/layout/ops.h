@@ -92,13 +92,15 @@ Layout TileTo(const Layout& inner, const Shape& to, const Shape& from, Facts fac
 /*! T(x | y) = left(x) + right(y). */
 Layout DirectSum(const Layout& right, const TileLayout& left, const Shape& left_shape,
                  const Shape& right_shape, Facts facts = nullptr);
-/*! The outer with Tile(inner, outer) = tiled, or nothing when there is none. */
-std::optional<TileLayout> TileOuterOf(const Layout& tiled, const TileLayout& inner,
+/*! The outer with Tile(inner, outer) = tiled, in normal form; nothing when there is none. */
+std::optional<TileLayout> TileOuterOf(const Layout& tiled, const Layout& inner,
                                       const Shape& tiled_shape, const Shape& inner_shape,
                                       Facts facts = nullptr);
-std::optional<TileLayout> TileInnerOf(const Layout& tiled, const TileLayout& outer,
-                                      const Shape& tiled_shape, const Shape& outer_shape,
-                                      Facts facts = nullptr);
+/*! The inner with Tile(inner, outer) = tiled, swizzled as tiled is; nothing when there is none. */
+std::optional<Layout> TileInnerOf(const Layout& tiled, const TileLayout& outer,
+                                  const Shape& tiled_shape, const Shape& outer_shape,
+                                  Facts facts = nullptr);
+/*! The missing addend of a direct sum whose interleaved shape is (left_0, right_0, ..). */
 std::optional<TileLayout> DirectSumLeftOf(const TileLayout& sum, const TileLayout& right,
                                           const Shape& shape, const Shape& right_shape,
                                           Facts facts = nullptr);

@@ -1,0 +1,194 @@
+"""Layouts that hardware instructions read and write. `tirx.layout` re-exports them.
+
+Each states the map of one operand; tests compare them element by element with independent statements of the
+hardware's maps (PTX ISA fragment tables, swizzle formulas).
+"""
+
+from __future__ import annotations
+
+import enum
+
+import tvm_ffi
+
+from .errors import LayoutError
+from .layout import Axis, ComposeLayout, Iter, S, TileLayout, _int
+
+_LANE, _TID = Axis.get("laneid"), Axis.get("tid_in_wg")
+_TLANE, _TCOL = Axis.get("TLane"), Axis.get("TCol")
+
+
+class SwizzleMode(enum.IntEnum):
+    """Shared-memory swizzles of TMA and the tensor cores: the row length in bytes that one pattern covers
+    (PTX ISA, section 5.5.7): a 16-byte chunk's index within its row is xored with bits of the row."""
+
+    SWIZZLE_NONE = 0
+    SWIZZLE_32B_ATOM = 1
+    SWIZZLE_64B_ATOM = 2
+    SWIZZLE_128B_ATOM = 3
+
+
+def _bits(dtype) -> int:
+    return tvm_ffi.dtype(dtype).bits
+
+
+def _refuse(message, code, found, required):
+    raise LayoutError(message, code=code, found=found, required=required)
+
+
+def _static(shape, least):
+    shape = [_int(s) for s in shape]
+    if len(shape) < least or not all(isinstance(s, int) and s > 0 for s in shape):
+        _refuse("a hardware layout needs a static shape", "bad-shape", f"{tuple(shape)}",
+                f"at least {least} positive ints")  # fmt: skip
+    return shape
+
+
+def _leading(shape, tile):
+    """(extents, strides) of leading dimensions in front of a dense tile of `tile` elements."""
+    strides = []
+    for extent in reversed(shape):
+        strides.append(tile)
+        tile *= extent
+    return list(shape), strides[::-1]
+
+
+def mma_shared_layout(dtype, swizzle_mode, shape):
+    """Shared-memory layout of an MMA operand of `shape` (..., rows, K), K contiguous.
+
+    Swizzled: column blocks of 32, 64 or 128 bytes, each stored row by row and swizzled; rows must be a
+    multiple of 8 and K of the block. Without swizzle: the packed core matrices (16-byte columns of all rows),
+    or plain row-major when K is not a whole number of 16-byte groups. Sources: PTX ISA, shared-memory matrix
+    layouts (wgmma and tcgen05); dtype widths of 4, 8, 16 and 32 bits.
+    """
+    mode, bits = SwizzleMode(swizzle_mode), _bits(dtype)
+    *lead, rows, k = _static(shape, 2)
+    if 128 % bits:
+        _refuse("no whole number of elements fits a 16-byte chunk", "bad-dtype", f"{dtype}",
+                "a dtype of 4, 8, 16, 32 or 64 bits")  # fmt: skip
+    chunk = 128 // bits
+    width = chunk << mode
+    extents, strides = _leading(lead, rows * k)
+    if mode == SwizzleMode.SWIZZLE_NONE:
+        if k % chunk:
+            return TileLayout(S[tuple([*lead, rows, k])]).canonicalize()
+        spec = S[(*extents, rows, k // chunk, chunk) : (*strides, chunk, rows * chunk, 1)]
+        return TileLayout(spec).canonicalize()
+    if rows % 8 or k % width:
+        _refuse("the tile is not a whole number of swizzle atoms", "bad-shape",
+                f"{rows} rows of {k} {dtype}", f"multiples of 8 rows and {width} columns")  # fmt: skip
+    spec = S[(*extents, rows, k // width, width) : (*strides, width, rows * width, 1)]
+    tile = TileLayout(spec).canonicalize()
+    return ComposeLayout(chunk.bit_length() - 1, int(mode), 3, tile)
+
+
+def mma_fragment_layout(operand, dtype, k=16):
+    """Registers of one mma.sync.m16n8k<k> operand: A is (16, k), B is (8, k) (column n, then k), C and D are
+    (16, 8). Axis m is the element within the lane's registers in register order, elements in a register from
+    the low bits up. Source: PTX ISA, matrix fragments of mma.m16n8k* (dense)."""
+    if operand in ("C", "D"):
+        return TileLayout(S[(2, 8, 4, 2) : (2, 4 @ _LANE, 1 @ _LANE, 1)])
+    if operand not in ("A", "B"):
+        _refuse("an mma operand is A, B, C or D", "bad-operand", f"{operand!r}", "'A', 'B', 'C' or 'D'")
+    bits = _bits(dtype)
+    per_word, row_bytes = 32 // bits, k * bits // 8
+    if bits not in (4, 8, 16, 32) or row_bytes not in (16, 32):
+        _refuse("no dense mma.sync has this operand", "bad-shape", f"k={k} of {dtype}",
+                "a row of 16 or 32 bytes of 4-, 8-, 16- or 32-bit elements")  # fmt: skip
+    halves = row_bytes // 16
+    word = (4, 1 @ _LANE), (per_word, 1)
+    if operand == "A":
+        iters = (2, per_word), (8, 4 @ _LANE), (halves, 2 * per_word), *word
+    else:
+        iters = (8, 4 @ _LANE), (halves, per_word), *word
+    iters = [it for it in iters if it[0] != 1]
+    return TileLayout(S[tuple(e for e, _ in iters) : tuple(s for _, s in iters)])
+
+
+def wg_local_layout(cols, rows=128):
+    """(rows, cols) over a warpgroup: each thread owns one row, its columns consecutive in its registers."""
+    return TileLayout(S[(rows, cols) : (1 @ _TID, 1)])
+
+
+_DATAPATH_ROWS = {"A": 128, "B": 64, "C": 64, "D": 128, "E": 64, "F": 64, "G": 32}
+
+
+def tmem_datapath_layout(datapath, rows, cols, sub_slab=0):
+    """Tensor-memory places of one CTA's (rows, cols) accumulator under a tcgen05.mma data path.
+
+    Source: PTX ISA, tcgen05 data path layout organization (layouts A to G). A and D: lane = row. C and F:
+    16 rows in each 32-lane slab, the lower or (`sub_slab=1`) upper half. B and E: the two column halves in
+    lanes 0-63 and 64-127. G: the four column quarters in the four slabs.
+    """
+    if datapath not in _DATAPATH_ROWS:
+        _refuse("no such data path", "bad-operand", f"{datapath!r}", "one of A to G")
+    want = _DATAPATH_ROWS[datapath]
+    parts = {"B": 2, "E": 2, "G": 4}.get(datapath, 1)
+    if rows != want or cols < 1 or cols % parts:
+        _refuse(f"data path {datapath} has another shape", "bad-shape", f"({rows}, {cols})",
+                f"{want} rows and columns in multiples of {parts}")  # fmt: skip
+    if sub_slab not in ((0, 1) if datapath in "CF" else (0,)):
+        _refuse("this data path spans both halves of a slab", "bad-operand", f"sub_slab={sub_slab}",
+                "sub_slab=0 (1 exists for C and F)")  # fmt: skip
+    if datapath in "CF":
+        return TileLayout(S[(4, 16, cols) : (32 @ _TLANE, 1 @ _TLANE, 1 @ _TCOL)] + (16 * sub_slab) @ _TLANE)
+    if parts == 1:
+        return TileLayout(S[(rows, cols) : (1 @ _TLANE, 1 @ _TCOL)])
+    spec = S[(rows, parts, cols // parts) : (1 @ _TLANE, (128 // parts) @ _TLANE, 1 @ _TCOL)]
+    return TileLayout(spec)
+
+
+_PARTITIONS, _BANK_ELEMENTS, _BANKS = 128, 512, 8
+
+
+def trainium_layout(annotation, shape, is_psum=False):
+    """A Trainium tile: dimensions marked P go to the 128 partitions, those marked F to the free axis, each
+    row-major. A single P dimension above 128 keeps its outer part on the slowest place of F.
+
+    NKI: partition limit 128 (`nl.tile_size.pmax`); PSUM bank of 512 fp32 (`psum_bank_fmax`).
+    """
+    annotation, shape = str(annotation), _static(shape, len(annotation))
+    if len(annotation) != len(shape) or set(annotation) - set("PF"):
+        _refuse("the annotation names P or F per dimension", "bad-operand", f"{annotation!r} for {shape}",
+                "one letter P or F per dimension")  # fmt: skip
+    p, f = Axis.get("P"), Axis.get("F")
+    inner = [min(s, _PARTITIONS) if c == "P" and annotation.count("P") == 1 else s
+             for c, s in zip(annotation, shape)]  # fmt: skip
+    strides = {"P": 1, "F": 1}
+    iters = []
+    for c, extent in reversed(list(zip(annotation, inner))):
+        iters.append(Iter(extent, strides[c], p if c == "P" else f))
+        strides[c] *= extent
+    iters.reverse()
+    if strides["P"] > _PARTITIONS or any(s % i for s, i in zip(shape, inner)):
+        _refuse("the P dimensions do not fit the partitions", "bad-shape", f"{shape} as {annotation}",
+                "a product of at most 128, or one P dimension that is a multiple of 128")  # fmt: skip
+    for d, (whole, part) in enumerate(zip(shape, inner)):
+        if whole != part:
+            iters.insert(d, Iter(whole // part, strides["F"], f))
+    layout = TileLayout.from_iters(iters)
+    return to_psum(layout) if is_psum else layout
+
+
+def to_psum(layout):
+    """The free axis cut into banks of 512 elements: F strides of whole banks move to the axis Bank."""
+    iters = []
+    for it in layout.shard:
+        extent, stride = _int(it.extent), _int(it.stride)
+        if it.axis != "F":
+            iters.append(it)
+        elif stride % _BANK_ELEMENTS == 0:
+            iters.append(Iter(extent, stride // _BANK_ELEMENTS, "Bank"))
+        else:
+            iters.extend(_cut_at_bank(extent, stride))
+    out = TileLayout.from_iters(iters, list(layout.replica), dict(layout.offset.items()))
+    if out.span("F") > _BANK_ELEMENTS or out.span("Bank") > _BANKS:
+        _refuse("the tile does not fit the PSUM banks", "bad-shape", str(layout),
+                "iters that split at multiples of 512 elements, and at most 8 banks")  # fmt: skip
+    return out
+
+
+def _cut_at_bank(extent, stride):
+    per_bank = _BANK_ELEMENTS // stride if _BANK_ELEMENTS % stride == 0 else 0
+    if not per_bank or extent <= per_bank or extent % per_bank:
+        return [Iter(extent, stride, "F")]
+    return [Iter(extent // per_bank, 1, "Bank"), Iter(per_bank, stride, "F")]

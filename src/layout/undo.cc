@@ -1,0 +1,342 @@
+/*!
+ * The questions that undo tile and direct sum.
+ *
+ * T = known + rest over interleaved digits. Grouping T's merged form by the interleaved shape gives
+ * each addend's digits; merged forms are unique per dimension, so comparing the known part and
+ * reading the rest decides D exactly. O is a difference. For R the largest set X with R_known + X
+ * inside R_T is taken: if any rest exists, X works too; only when X has no form as iters is a plain
+ * removal of the known steps tried.
+ */
+#include <tirx/support/diag.h>
+
+#include <algorithm>
+
+#include "replica.h"
+#include "steps.h"
+#include "swizzle.h"
+
+namespace tirx {
+namespace layout {
+namespace {
+
+std::vector<Num> Interleave(const std::vector<Num>& outer, const std::vector<Num>& inner) {
+  std::vector<Num> out;
+  for (size_t d = 0; d < outer.size(); ++d) {
+    out.push_back(outer[d]);
+    out.push_back(inner[d]);
+  }
+  return out;
+}
+
+/*! whole / part per dimension, or nothing when a part does not divide. */
+std::optional<std::vector<Num>> Quotients(const std::vector<Num>& whole,
+                                          const std::vector<Num>& part, Prover& prover) {
+  CheckExtents(whole);
+  CheckExtents(part);
+  if (whole.size() != part.size()) return std::nullopt;
+  std::vector<Num> out;
+  for (size_t d = 0; d < whole.size(); ++d) {
+    if (!prover.Divides(part[d], whole[d])) return std::nullopt;
+    out.push_back(prover.Div(whole[d], part[d]));
+  }
+  return out;
+}
+
+bool SameMerged(const std::vector<Step>& a, const std::vector<Step>& b, Prover& prover) {
+  std::vector<Step> x = MergeSteps(a, prover), y = MergeSteps(b, prover);
+  if (x.size() != y.size()) return false;
+  for (size_t i = 0; i < x.size(); ++i) {
+    bool same = x[i].axis == y[i].axis && prover.Equal(x[i].extent, y[i].extent) &&
+                prover.Equal(x[i].stride, y[i].stride);
+    if (!same) return false;
+  }
+  return true;
+}
+
+std::vector<Step> OnAxis(const std::vector<Step>& steps, AxisId axis) {
+  std::vector<Step> out;
+  std::copy_if(steps.begin(), steps.end(), std::back_inserter(out),
+               [&](const Step& s) { return s.axis == axis; });
+  return out;
+}
+
+bool SmallAndStatic(const std::vector<Step>& steps) {
+  int64_t count = 1;
+  for (const Step& s : steps) {
+    if (!s.extent.IsConst() || !s.stride.IsConst()) return false;
+    if (__builtin_mul_overflow(count, s.extent.value(), &count) || count > 4096) return false;
+  }
+  return true;
+}
+
+/*! Sorted x with x + known inside whole, provided that they cover whole. */
+std::optional<std::vector<int64_t>> SetQuotient(const std::vector<int64_t>& whole,
+                                                const std::vector<int64_t>& known) {
+  std::vector<int64_t> out, covered;
+  for (int64_t x : whole) {
+    bool inside = std::all_of(known.begin(), known.end(), [&](int64_t k) {
+      return std::binary_search(whole.begin(), whole.end(), x + k);
+    });
+    if (!inside) continue;
+    out.push_back(x);
+    for (int64_t k : known) covered.push_back(x + k);
+  }
+  std::sort(covered.begin(), covered.end());
+  covered.erase(std::unique(covered.begin(), covered.end()), covered.end());
+  if (covered != whole) return std::nullopt;
+  return out;
+}
+
+std::optional<std::vector<Step>> RemoveSteps(std::vector<Step> whole,
+                                             const std::vector<Step>& known, Prover& prover) {
+  for (const Step& k : known) {
+    auto it = std::find_if(whole.begin(), whole.end(), [&](const Step& w) {
+      return prover.Equal(w.extent, k.extent) && prover.Equal(w.stride, k.stride);
+    });
+    if (it == whole.end()) return std::nullopt;
+    whole.erase(it);
+  }
+  return whole;
+}
+
+/*! Replica iters on one axis that, added to `known`, give `whole`. */
+std::optional<std::vector<Step>> ReplicaQuotient(const std::vector<Step>& whole,
+                                                 const std::vector<Step>& known, AxisId axis,
+                                                 Prover& prover) {
+  if (known.empty()) return whole;
+  if (SmallAndStatic(whole) && SmallAndStatic(known)) {
+    auto rest = SetQuotient(ReplicaSums(whole), ReplicaSums(known));
+    if (!rest) return std::nullopt;
+    if (auto steps = StepsOfSums(*rest, axis)) return steps;
+  }
+  return RemoveSteps(whole, known, prover);
+}
+
+std::vector<AxisId> ReplicaAxes(const Form& a, const Form& b) {
+  std::vector<AxisId> out;
+  for (const Form* f : {&a, &b}) {
+    for (const Step& s : f->replica) {
+      if (std::find(out.begin(), out.end(), s.axis) == out.end()) out.push_back(s.axis);
+    }
+  }
+  return out;
+}
+
+/*! R and O of the rest; both forms canonical. */
+bool SubtractConstants(const Form& whole, const Form& known, Prover& prover, Form* rest) {
+  for (AxisId axis : ReplicaAxes(whole, known)) {
+    auto r =
+        ReplicaQuotient(OnAxis(whole.replica, axis), OnAxis(known.replica, axis), axis, prover);
+    if (!r) return false;
+    rest->replica.insert(rest->replica.end(), r->begin(), r->end());
+  }
+  rest->offset = whole.offset;
+  for (const auto& [axis, value] : known.offset) {
+    rest->AddOffset(axis, prover.Simplify(Num(0) - value));
+  }
+  return true;
+}
+
+/*! One sum with one known addend. */
+class Undo {
+ public:
+  Undo(const Form& sum, const std::vector<Num>& outer, const std::vector<Num>& inner,
+       Prover& prover)
+      : sum_(CanonicalForm(sum, prover)), prover_(prover) {
+    std::string why;
+    groups_ = TryGroupSteps(sum_.shard, Interleave(outer, inner), prover, &why);
+  }
+  bool ok() const { return groups_.has_value(); }
+  /*! Digits of the outer (side 0) or inner (side 1) addend. */
+  std::vector<Step> Digits(size_t side) const {
+    std::vector<Step> out;
+    for (size_t d = side; d + 1 < groups_->seps.size(); d += 2) {
+      for (const Step& s : groups_->Dim(d)) {
+        if (!s.extent.Is(1)) out.push_back(s);
+      }
+    }
+    if (out.empty()) out.push_back({1, 1, kMemoryAxis});
+    return out;
+  }
+  const Form& sum() const { return sum_; }
+
+  /*! The addend on `side` when the other one is `known`, of the given shape. */
+  std::optional<Form> Rest(size_t side, const Form& known, const std::vector<Num>& shape) {
+    std::string why;
+    Form k = CanonicalForm(known, prover_);
+    auto parts = TryGroupSteps(k.shard, shape, prover_, &why);
+    if (!parts) return std::nullopt;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (!SameMerged(groups_->Dim(2 * d + 1 - side), parts->Dim(d), prover_)) return std::nullopt;
+    }
+    Form rest;
+    rest.shard = Digits(side);
+    if (!SubtractConstants(sum_, k, prover_, &rest)) return std::nullopt;
+    return rest;
+  }
+
+ private:
+  Form sum_;
+  Prover& prover_;
+  std::optional<StepGroups> groups_;
+};
+
+/*! Every stride and offset divided by the span of `unit` on its axis, or nothing. */
+std::optional<Form> Unscaled(Form f, const Layout& unit, Facts facts, Prover& prover) {
+  auto divide = [&](AxisId axis, Num* n) {
+    Num span(Span(unit, GetAxis(axis).name, facts));
+    if (!prover.Divides(span, *n)) return false;
+    *n = prover.Div(*n, span);
+    return true;
+  };
+  for (auto* list : {&f.shard, &f.replica}) {
+    for (Step& s : *list) {
+      if (!s.extent.Is(1) && !divide(s.axis, &s.stride)) return std::nullopt;
+    }
+  }
+  for (auto& [axis, value] : f.offset) {
+    if (!divide(axis, &value)) return std::nullopt;
+  }
+  return f;
+}
+
+std::optional<TileLayout> AsLayout(const std::optional<Form>& f, Prover& prover) {
+  if (!f) return std::nullopt;
+  return CanonicalForm(*f, prover).ToLayout();
+}
+
+[[noreturn]] void ThrowMixedSwizzles(const Layout& a, const Layout& b) {
+  Diag("layout", "swizzle-mismatch", {})
+      .Message("tiles of differently swizzled layouts are not compared")
+      .Found(LayoutText(a) + " and " + LayoutText(b))
+      .Required("one swizzle on both sides, or none")
+      .Throw();
+}
+
+/*! Both unswizzled, or both under one swizzle. */
+void CheckSameSwizzle(const Layout& a, const Layout& b) {
+  auto* x = a.as<ComposeLayoutNode>();
+  auto* y = b.as<ComposeLayoutNode>();
+  bool same = (!x && !y) || (x && y && x->per_element == y->per_element &&
+                             x->swizzle_len == y->swizzle_len && x->atom_len == y->atom_len);
+  if (!same) ThrowMixedSwizzles(a, b);
+}
+
+bool WholePeriods(const Layout& swizzled, const Form& added, Prover& prover) {
+  auto* c = swizzled.as<ComposeLayoutNode>();
+  if (!c || c->swizzle_len == 0) return true;
+  auto whole = [&](AxisId axis, const Num& n) {
+    return axis != kMemoryAxis || prover.Divides(SwizzlePeriod(*c), n);
+  };
+  for (const auto* list : {&added.shard, &added.replica}) {
+    for (const Step& s : *list) {
+      if (!s.extent.Is(1) && !whole(s.axis, s.stride)) return false;
+    }
+  }
+  return std::all_of(added.offset.begin(), added.offset.end(),
+                     [&](const auto& o) { return whole(o.first, o.second); });
+}
+
+/*!
+ * Reach of the unknown inner replicas on `axis`. With d the reach of its digits and rho that of the
+ * outer replicas, reach(R_T) = r + (d + r + 1) * rho determines r.
+ */
+std::optional<Num> InnerReplicaReach(const Form& sum, const std::vector<Step>& inner,
+                                     const Form& outer, AxisId axis, Prover& prover) {
+  Num rho = Reach(outer.replica, axis);
+  Num rest = Reach(sum.replica, axis) - (Reach(inner, axis) + 1) * rho;
+  if (rest.IsConst() && rest.value() < 0) return std::nullopt;
+  if (!prover.Divides(rho + 1, rest)) return std::nullopt;
+  return prover.Div(rest, rho + 1);
+}
+
+}  // namespace
+
+std::optional<TileLayout> TileOuterOf(const Layout& tiled, const Layout& inner,
+                                      const Shape& tiled_shape, const Shape& inner_shape,
+                                      Facts facts) {
+  CheckSameSwizzle(tiled, inner);
+  Prover prover(facts);
+  std::vector<Num> is = ToNums(inner_shape);
+  auto os = Quotients(ToNums(tiled_shape), is, prover);
+  if (!os) return std::nullopt;
+  Undo undo(Form::Of(TileOf(tiled)), *os, is, prover);
+  if (!undo.ok()) return std::nullopt;
+  auto scaled = undo.Rest(0, Form::Of(TileOf(inner)), is);
+  if (!scaled || !WholePeriods(inner, *scaled, prover)) return std::nullopt;
+  return AsLayout(Unscaled(*scaled, inner, facts, prover), prover);
+}
+
+std::optional<Layout> TileInnerOf(const Layout& tiled, const TileLayout& outer,
+                                  const Shape& tiled_shape, const Shape& outer_shape, Facts facts) {
+  Prover prover(facts);
+  std::vector<Num> os = ToNums(outer_shape);
+  auto is = Quotients(ToNums(tiled_shape), os, prover);
+  if (!is) return std::nullopt;
+  Undo undo(Form::Of(TileOf(tiled)), os, *is, prover);
+  if (!undo.ok()) return std::nullopt;
+  // A stand-in for the inner layout that has its spans: digits and the reach of its replicas.
+  Form known = CanonicalForm(Form::Of(outer), prover), unit;
+  unit.shard = undo.Digits(1);
+  for (AxisId axis : ReplicaAxes(undo.sum(), known)) {
+    auto reach = InnerReplicaReach(undo.sum(), unit.shard, known, axis, prover);
+    if (!reach) return std::nullopt;
+    unit.replica.push_back({*reach + 1, 1, axis});
+  }
+  Layout stand_in = unit.ToLayout();
+  if (auto* c = tiled.as<ComposeLayoutNode>()) {
+    stand_in = ComposeLayout(c->per_element, c->swizzle_len, c->atom_len, unit.ToLayout());
+  }
+  Form scaled = ScaledBySpan(known, stand_in, facts);
+  if (!WholePeriods(stand_in, scaled, prover)) return std::nullopt;
+  auto rest = AsLayout(undo.Rest(1, scaled, os), prover);
+  if (!rest) return std::nullopt;
+  if (auto* c = tiled.as<ComposeLayoutNode>()) {
+    return ComposeLayout(c->per_element, c->swizzle_len, c->atom_len, *rest);
+  }
+  return *rest;
+}
+
+namespace {
+
+/*! Extents at even (0) or odd (1) positions of an interleaved shape. */
+std::vector<Num> Side(const Shape& interleaved, size_t rank, size_t side) {
+  if (interleaved.size() != 2 * rank) {
+    Diag("layout", "rank-mismatch", {})
+        .Message("the shape of a direct sum interleaves the shapes of its addends")
+        .Found(std::to_string(interleaved.size()) + " dimensions for an addend of " +
+               std::to_string(rank))
+        .Required("(left_0, right_0, left_1, right_1, ..)")
+        .Throw();
+  }
+  std::vector<Num> out;
+  for (size_t d = side; d < interleaved.size(); d += 2) out.emplace_back(interleaved[d]);
+  return out;
+}
+
+std::optional<TileLayout> DirectSumOther(const TileLayout& sum, const TileLayout& known,
+                                         const Shape& shape, const Shape& known_shape, size_t side,
+                                         Facts facts) {
+  Prover prover(facts);
+  std::vector<Num> l = Side(shape, known_shape.size(), 0), r = Side(shape, known_shape.size(), 1);
+  Undo undo(Form::Of(sum), l, r, prover);
+  if (!undo.ok()) return std::nullopt;
+  return AsLayout(undo.Rest(side, Form::Of(known), ToNums(known_shape)), prover);
+}
+
+}  // namespace
+
+std::optional<TileLayout> DirectSumLeftOf(const TileLayout& sum, const TileLayout& right,
+                                          const Shape& shape, const Shape& right_shape,
+                                          Facts facts) {
+  return DirectSumOther(sum, right, shape, right_shape, 0, facts);
+}
+
+std::optional<TileLayout> DirectSumRightOf(const TileLayout& sum, const TileLayout& left,
+                                           const Shape& shape, const Shape& left_shape,
+                                           Facts facts) {
+  return DirectSumOther(sum, left, shape, left_shape, 1, facts);
+}
+
+}  // namespace layout
+}  // namespace tirx
