@@ -9,7 +9,9 @@ from __future__ import annotations
 from functools import cached_property
 
 from ..errors import DispatchError, Location, TypeMismatch
-from ..ir import BufferRegion, FloatImm, IntImm, Var
+from ..ir import BufferRegion
+from .builder import Builder, expr_text
+from .operand import Operand
 from .primitives import signature
 
 
@@ -20,7 +22,8 @@ class TileCall:
     (dict of buffers), args (in the order of the primitive's signature), span.
     """
 
-    __slots__ = ("node", "op", "args", "scope", "dispatch", "config", "workspace", "span", "names")
+    __slots__ = ("node", "op", "args", "scope", "dispatch", "config", "workspace", "span", "names",
+                 "_operands")  # fmt: skip
 
     def __init__(self, node):
         self.node, self.op, self.span = node, str(node.op), node.span
@@ -29,6 +32,7 @@ class TileCall:
         self.config = {str(k): v for k, v in node.config.items()}
         self.workspace = {str(k): v for k, v in node.workspace.items()}
         self.names = signature(self.op, len(self.args))
+        self._operands = {}
 
     def arg(self, name, default=None):
         """The argument called `name` in the primitive's signature."""
@@ -46,6 +50,20 @@ class TileCall:
                 code="operand-not-a-buffer", found=type(value).__name__, required="a buffer region",
             )  # fmt: skip
         return value
+
+    def operand(self, name) -> Operand:
+        """The region `name` as an Operand (built once per call)."""
+        if name not in self._operands:
+            self._operands[name] = Operand(name, self.region(name))
+        return self._operands[name]
+
+    def operands(self, *names) -> list:
+        """Several operands by name."""
+        return [self.operand(n) for n in names]
+
+    def builder(self) -> Builder:
+        """A statement factory at this call's span."""
+        return Builder(self.span)
 
     def error(self, cls, message, **fields):
         """An error of class `cls` at this call."""
@@ -70,13 +88,6 @@ def _arg_text(value) -> str:
         return f"{value.buffer.dtype}[{', '.join(dims)}] {value.buffer.scope}"
     text = expr_text(value)
     return text if len(text) <= 40 else text[:37] + "..."
-
-
-def expr_text(e) -> str:
-    """A short text of an expression or Python value for messages."""
-    if isinstance(e, (IntImm, FloatImm)):
-        return str(e.value)
-    return str(e.name) if isinstance(e, Var) else str(e)
 
 
 def _field(name, doc):

@@ -20,8 +20,12 @@ class Rejection:
 
     def text(self) -> str:
         """`vec_auto: predicate 'constant extents': n is not constant (rules/copy.py:41)`"""
+        return f"{self.variant}: {self.why()}"
+
+    def why(self) -> str:
+        """The reason and the source line."""
         labels = {"predicate": f"predicate {self.predicate!r}: ", "bug": "bug in the rule: "}
-        return f"{self.variant}: {labels.get(self.kind, '')}{self.reason} ({self.source})"
+        return f"{labels.get(self.kind, '')}{self.reason} ({self.source})"
 
     def to_dict(self) -> dict:
         """JSON-able fields."""
@@ -60,8 +64,16 @@ class Decision:
         if self.coverage:
             lines.append(f"  covers    {self.coverage}")
         lines += [f"  note      {n}" for n in self.notes]
-        lines += [f"  rejected  {r.text()}" for r in self.rejections]
+        lines += [f"  rejected  {text}" for text in _grouped(self.rejections)]
         return "\n".join(lines)
+
+
+def _grouped(rejections):
+    """One line per reason; variants that were passed over for the same one share it."""
+    groups: dict = {}
+    for r in rejections:
+        groups.setdefault((r.kind, r.predicate, r.reason, r.source), []).append(r)
+    return [f"{', '.join(r.variant for r in rs)}: {rs[0].why()}" for rs in groups.values()]
 
 
 class Report:

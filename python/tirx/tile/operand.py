@@ -1,0 +1,381 @@
+"""Operands of tile calls: what a region says, before and after its layout is looked at.
+
+An `Operand` has the region's starts and extents (without dimensions given by a scalar index) and its
+buffer's facts. A `View` is an operand sliced to integer iterators: per logical dimension a list of (extent,
+memory stride, thread stride), a base offset, and what is known about its alignment. All thread axes of a
+layout are folded into one coordinate, the thread's number in the team of the call: laneid counts 1, warps 32,
+warpgroups 128 (tid_in_wg = 32 * wid_in_wg + laneid).
+
+Strides are ints, or `Sym` when the buffer has symbolic extents. A view's extents are ints: a symbolic
+extent is represented by its largest value, the box, and guarded when code is emitted.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from ..ir import Buffer
+from .builder import as_int, expr_text, plus, times
+from .registry import fail
+
+# Threads per step of each thread axis, and the scopes inside which the axis lies.
+THREAD_AXES = {
+    "laneid": (1, ("warp", "warpgroup", "cta")),
+    "tid_in_wg": (1, ("warpgroup", "cta")),
+    "wid_in_wg": (32, ("warpgroup", "cta")),
+    "tx": (1, ("cta",)),
+    "warpid": (32, ("cta",)),
+    "wgid": (128, ("cta",)),
+}
+LARGEST_BOX = 1 << 20  # elements of one dimension; larger or unbounded extents have no box
+STORAGE_ALIGN = 16  # bytes: what the compiler's own allocations are aligned to at least
+
+
+class Sym:
+    """A symbolic stride: its expression and its largest known divisor."""
+
+    __slots__ = ("expr", "divisor")
+
+    def __init__(self, expr, divisor=1):
+        self.expr, self.divisor = expr, divisor
+
+
+def stride_divisor(stride) -> int:
+    """Largest known divisor of a stride (0 for stride 0)."""
+    return stride.divisor if isinstance(stride, Sym) else abs(stride)
+
+
+def stride_times(stride, k):
+    """stride * k; the result is a Sym as soon as one factor is symbolic."""
+    if type(stride) is int and type(k) is int:
+        return stride * k
+    left = stride if isinstance(stride, Sym) else Sym(stride, stride)
+    right = k if isinstance(k, Sym) else Sym(k, k if type(k) is int else 1)
+    return Sym(times(right.expr, left.expr), left.divisor * right.divisor)
+
+
+class BufferFacts:
+    """What does not depend on the region: bits, space ("global", "shared", "local"), shape, thread axes,
+    replicas and offsets of the layout, swizzle (per_element, bits, shift), byte alignment."""
+
+    __slots__ = (
+        "bits", "scope", "space", "shape", "align", "swizzle", "shard", "replica", "m_offset", "t_offset",
+        "axes", "_dims", "_flat",
+    )  # fmt: skip
+
+    def __init__(self, buffer):
+        dtype = buffer.dtype
+        self.bits, self.scope = dtype.bits * dtype.lanes, str(buffer.scope)
+        self.space = "shared" if self.scope.startswith("shared") else self.scope
+        self.shape = [int_or_expr(n) for n in buffer.shape]
+        self.align = _base_alignment(buffer, self)
+        self.swizzle, self.shard, self.replica, self.m_offset, self.t_offset = None, None, (), 0, {}
+        self.axes, self._dims, self._flat = frozenset(), None, None
+        self._read_layout(buffer.layout)
+
+    def _read_layout(self, layout):
+        if layout is None:
+            return
+        if hasattr(layout, "swizzle_len"):
+            self.swizzle = (layout.per_element, layout.swizzle_len, layout.atom_len)
+            layout = layout.tile
+        self.shard = [_iter_of(it) for it in layout.shard]
+        self.replica = tuple(_iter_of(it) for it in layout.replica)
+        offset = {str(k): int_or_expr(v) for k, v in layout.offset.items()}
+        self.m_offset, self.t_offset = offset.pop("m", 0), offset
+        used = [axis for _, _, axis in (*self.shard, *self.replica)] + list(offset)
+        self.axes = frozenset(axis for axis in used if axis != "m")
+
+    def dims(self):
+        """Per dimension of the buffer, its iters (extent, stride, axis), outermost first. May decline."""
+        if self._dims is None:
+            self._dims = _row_major(self.shape) if self.shard is None else _group(self.shard, self.shape)
+        return self._dims
+
+    def owned(self):
+        """Elements of the storage behind the memory coordinate: the largest one plus 1, or None."""
+        iters = [it for dim in self.dims() for it in dim] + list(self.replica)
+        memory = [(e, s) for e, s, axis in iters if axis == "m"]
+        if type(self.m_offset) is not int or not all(type(e) is int and type(s) is int for e, s in memory):
+            return None
+        return sum((e - 1) * s for e, s in memory) + 1 + self.m_offset
+
+    def flat(self, buffer):
+        """The buffer as flat elements over the same data, indexed by memory coordinate."""
+        if self._flat is None:
+            extent = self.owned()
+            if extent is None:
+                extent = 1
+                for n in self.shape:
+                    extent = times(n, extent)
+            self._flat = Buffer(
+                str(buffer.name), buffer.data, [extent], buffer.dtype, None, self.scope, buffer.elem_offset,
+                buffer.align, buffer.allocated_addr, buffer.span,
+            )  # fmt: skip
+        return self._flat
+
+
+def int_or_expr(e):
+    """The Python int of a constant, else the expression."""
+    value = as_int(e)
+    return e if value is None else value
+
+
+def _iter_of(it):
+    return int_or_expr(it.extent), int_or_expr(it.stride), str(it.axis)
+
+
+def _base_alignment(buffer, facts) -> int:
+    """Bytes that divide the address of element 0."""
+    if buffer.align:
+        return buffer.align
+    element = max(1, facts.bits // 8)
+    offset, fixed = as_int(buffer.elem_offset), buffer.allocated_addr
+    known = offset is not None and (fixed is None or as_int(fixed) is not None)
+    if facts.space not in ("shared", "local") or not known:
+        return element
+    return gcd(STORAGE_ALIGN, offset * facts.bits // 8, as_int(fixed) or 0)
+
+
+def _row_major(shape):
+    """One iter per dimension; strides to the left of a symbolic extent are symbolic."""
+    dims, stride = [], 1
+    for n in reversed(shape):
+        dims.append([(n, stride, "m")])
+        stride = stride_times(stride, n)
+    return dims[::-1]
+
+
+def _group(shard, shape):
+    """Split a row-major list of iters into one list per dimension (paper 5.1, group)."""
+    dims, rest = [], list(shard)
+    for n in reversed(shape):
+        dims.append(_take(rest, n))
+    if any(e != 1 for e, _, _ in rest):
+        fail("the layout has more elements than the buffer's shape")
+    return dims[::-1]
+
+
+def _take(rest, need):
+    """Pop iters that multiply to `need` off the end of `rest`, splitting the last one."""
+    dim, size = [], need
+    while type(need) is int and need > 1 and rest:
+        extent, stride, axis = rest.pop()
+        if type(extent) is not int or (need % extent and extent % need):
+            fail(f"the layout's iterator of extent {expr_text(extent)} does not split dimension {size}")
+        if extent > need:
+            rest.append((extent // need, stride * need, axis))
+            extent = need
+        dim.append((extent, stride, axis))
+        need //= extent
+    if need != 1 if type(need) is int else True:
+        fail(f"dimension {expr_text(size)} is not made of whole iterators of the layout")
+    return dim[::-1]
+
+
+_FACTS: dict = {}
+
+
+def facts_of(buffer) -> BufferFacts:
+    """The facts of a buffer, computed once per buffer node."""
+    facts = _FACTS.get(buffer)
+    if facts is None:
+        if len(_FACTS) >= 4096:
+            _FACTS.clear()
+        facts = _FACTS[buffer] = BufferFacts(buffer)
+    return facts
+
+
+class Operand:
+    """A buffer region of a call: name in the signature, buffer, facts; per kept dimension the extent (int or
+    expression); per dimension of the buffer the start; `kept`: the buffer dimensions that count."""
+
+    __slots__ = ("name", "region", "buffer", "facts", "starts", "extents", "kept")
+
+    def __init__(self, name, region):
+        self.name, self.region, self.buffer = name, region, region.buffer
+        self.facts = facts_of(region.buffer)
+        squeezed = set(region.squeezed)
+        ranges = list(region.region)
+        self.starts = [int_or_expr(r.min) for r in ranges]
+        self.kept = [i for i in range(len(ranges)) if i not in squeezed]
+        self.extents = [int_or_expr(ranges[i].extent) for i in self.kept]
+
+    @property
+    def space(self) -> str:
+        """The memory: "global", "shared" or "local"."""
+        return self.facts.space
+
+    @property
+    def distributed(self) -> bool:
+        """Whether different threads of the team own its elements."""
+        return bool(self.facts.axes)
+
+    def storage(self, ctx):
+        """What scalar_loops() indexes: the thread's own registers if distributed, else the buffer."""
+        return ctx.local_view(self.buffer) if self.distributed else self.buffer
+
+    def describe(self) -> str:
+        """`float16[32, 32] shared`"""
+        return f"{self.buffer.dtype}[{', '.join(map(expr_text, self.extents))}] {self.facts.scope}"
+
+
+def box_of(operands, ctx):
+    """(extents, limits): the largest constant extent of each dimension, and {dimension: expression} for the
+    symbolic ones. Declines when a symbolic extent has no useful bound."""
+    extents, limits = list(operands[0].extents), {}
+    for d, e in enumerate(extents):
+        if type(e) is int:
+            continue
+        limits[d] = e
+        wholes = [op.facts.shape[op.kept[d]] for op in operands]
+        extents[d] = _largest(e, [n for n in wholes if type(n) is int], ctx)
+    return extents, limits
+
+
+def _largest(extent, wholes, ctx) -> int:
+    bound = ctx.analyzer.bound(extent)
+    largest = min([bound[1], *wholes])
+    if largest > LARGEST_BOX:
+        fail(f"the extent {expr_text(extent)} has no constant bound")
+    return max(int(largest), 1)
+
+
+class View:
+    """An operand as integer iterators over a box of extents.
+
+    dims: per kept dimension the iters (extent, memory stride, thread stride), one of the strides 0; base:
+    elements from the flat buffer's element 0 to the region's first (int or expression); threads: thread
+    coordinate of the first element; replica: iters (extent, memory stride, thread stride).
+    """
+
+    __slots__ = ("op", "dims", "base", "threads", "replica", "divisor")
+
+    def __init__(self, op, extents, ctx):
+        self.op, self.base, self.threads, self.dims = op, op.facts.m_offset, 0, []
+        for axis, steps in op.facts.t_offset.items():
+            self._advance(steps, 1, axis)
+        self.replica = tuple((e, *_split_axis(s, axis)) for e, s, axis in op.facts.replica)
+        box = dict(zip(op.kept, extents))
+        for i, iters in enumerate(op.facts.dims()):
+            kept = self._slice(iters, op.starts[i], box.get(i, 1), op.facts.shape[i], ctx)
+            if i in box:
+                self.dims.append([(e, *_split_axis(s, axis)) for e, s, axis in kept])
+        self.divisor = abs(self.base) if type(self.base) is int else ctx.analyzer.divisor(self.base)
+
+    def _slice(self, iters, start, extent, whole, ctx):
+        if type(start) is int and start == 0 and extent == whole:
+            return iters
+        if len(iters) == 1:
+            self._advance(start, *iters[0][1:])
+            return [(extent, *iters[0][1:])]
+        kept, fixed = _split_slice(iters, start, extent, ctx)
+        for where, (_, stride, axis) in fixed:
+            self._advance(where, stride, axis)
+        return kept
+
+    def _advance(self, steps, stride, axis):
+        """Move the first element by `steps` of an iterator."""
+        if type(steps) is int and steps == 0:
+            return
+        if axis == "m":
+            self.base = plus(self.base, times(steps, stride.expr if isinstance(stride, Sym) else stride))
+        elif type(steps) is int:
+            self.threads += steps * _split_axis(stride, axis)[1]
+        else:
+            fail(f"{self.op.name} starts at a run-time position along the threads that own it")
+
+    @property
+    def bits(self) -> int:
+        """Bits of an element."""
+        return self.op.facts.bits
+
+    @property
+    def space(self) -> str:
+        """The memory: "global", "shared" or "local"."""
+        return self.op.facts.space
+
+    @property
+    def distributed(self) -> bool:
+        """Whether different threads of the team own its elements."""
+        return self.op.distributed
+
+    @property
+    def name(self) -> str:
+        """The operand's name in the primitive's signature."""
+        return self.op.name
+
+    @property
+    def align(self) -> int:
+        """Bytes that divide the address of the flat buffer's element 0."""
+        return self.op.facts.align
+
+    @property
+    def swizzle(self):
+        """(per_element, bits, shift) or None."""
+        return self.op.facts.swizzle
+
+    def flat(self, ctx):
+        """The flat buffer that `base` and the memory strides index."""
+        if self.space == "local":
+            return ctx.local_view(self.op.buffer)
+        return self.op.facts.flat(self.op.buffer)
+
+    def signature(self):
+        """What a partition depends on, hashable; None when a stride is symbolic."""
+        if any(isinstance(s, Sym) for dim in self.dims for _, s, _ in dim):
+            return None
+        f = self.op.facts
+        dims = tuple(tuple(dim) for dim in self.dims)
+        return (dims, gcd(self.divisor, 64), self.threads, self.replica, f.bits, f.space, f.swizzle, f.align,
+                bool(f.axes))  # fmt: skip
+
+
+def _split_axis(stride, axis):
+    """(memory stride, thread stride)"""
+    if axis == "m":
+        return stride, 0
+    if axis not in THREAD_AXES or type(stride) is not int:
+        fail(f"axis {axis} does not number threads of a CTA")
+    return 0, stride * THREAD_AXES[axis][0]
+
+
+def _split_slice(iters, start, extent, ctx):
+    """Slice [start, start + extent) of one dimension made of several iters (paper 5.1, slice).
+
+    Inner iters inside the region stay whole, at most one iter is cut, the outer ones are fixed. Returns
+    (kept iters, [(digit, iter)]) or declines when the region is not such a box.
+    """
+    kept, fixed, inner, need = [], [], 1, extent
+    for n, stride, axis in reversed(iters):
+        if need % n == 0 and _multiple(start, inner * n, ctx):
+            kept.append((n, stride, axis))
+            need //= n
+        else:
+            where = _digit(start, inner, n)
+            if need > 1:
+                _require_fit(where, need, n, start, inner, ctx)
+                kept.append((need, stride, axis))
+                need = 1
+            fixed.append((where, (n, stride, axis)))
+        inner *= n
+    return kept[::-1], fixed
+
+
+def _multiple(start, k, ctx) -> bool:
+    if type(start) is int:
+        return start % k == 0
+    return k == 1 or ctx.analyzer.divisor(start) % k == 0
+
+
+def _digit(start, inner, n):
+    if type(start) is int:
+        return start // inner % n
+    return (start if inner == 1 else start // inner) % n
+
+
+def _require_fit(where, need, n, start, inner, ctx):
+    """Decline unless the digits where .. where + need - 1 exist and the lower digits of start are 0."""
+    fits = where + need <= n if type(where) is int else n % need == 0 and _multiple(start, inner * need, ctx)
+    if not (fits and _multiple(start, inner, ctx)):
+        fail(f"the slice at {expr_text(start)} crosses the layout's iterator of extent {n}")
