@@ -1,9 +1,11 @@
 """Stand-ins for the dispatch context, so that rules can be tested one call at a time."""
 
+from math import gcd
 from types import SimpleNamespace
 
 from tirx import ir
 from tirx.tile import TileCall, TileContext
+from tirx.tile.operand import facts_of
 
 SPAN = ir.Span("kernel.py", 7, 4, 7, 20)
 
@@ -34,3 +36,43 @@ def plain_context(kind="fake", arch="x1", scope="cta", features=(), **fields):
     """A context of a target without hardware."""
     target = SimpleNamespace(kind=kind, arch=arch, features=list(features))
     return TileContext(SimpleNamespace(target=target, scope=scope, **fields))
+
+
+class SmallAnalyzer:
+    """Divisors and bounds of sums and products of variables with known facts."""
+
+    def __init__(self, divisors=None, bounds=None):
+        self.divisors, self.bounds = divisors or {}, bounds or {}
+
+    def divisor(self, e):
+        if isinstance(e, ir.IntImm):
+            return abs(e.value)
+        if isinstance(e, ir.Var):
+            return self.divisors.get(e, 1)
+        if isinstance(e, ir.Binary) and e.name in ("add", "sub"):
+            return gcd(self.divisor(e.a), self.divisor(e.b))
+        if isinstance(e, ir.Binary) and e.name == "mul":
+            return self.divisor(e.a) * self.divisor(e.b)
+        return 1
+
+    def bound(self, e):
+        return self.bounds.get(e, (-(1 << 62), 1 << 62))
+
+
+T = ir.Var("t")
+TEAMS = {"thread": 1, "warp": 32, "warpgroup": 128, "cta": 256}
+
+
+def cuda_context(scope="cta", threads=None, features=("cp.async", "ldmatrix", "stmatrix"), analyzer=None):
+    """A full team of `threads` (default: 1, 32, 128, 256 by scope) on a CUDA target; thread number T."""
+    n = threads or TEAMS[scope]
+
+    def local_view(buffer):
+        facts = facts_of(buffer)
+        return ir.Buffer(str(buffer.name), buffer.data, [facts.owned()], buffer.dtype, None, "local")
+
+    return plain_context(
+        "cuda", "sm_90a", scope, features, analyzer=analyzer or SmallAnalyzer(), team_size=n, active=n,
+        full=True, thread_in_team=T, thread_index=T, lane=T % 32, warp=T // 32, num_threads=n,
+        local_view=local_view,
+    )  # fmt: skip
