@@ -17,7 +17,7 @@ def layout_place(buffer, index):
         return linear
     swizzle = None
     if hasattr(layout, "swizzle_len"):
-        swizzle, layout = (layout.per_element, layout.swizzle_len, layout.atom_len), layout.tile
+        swizzle, layout = (layout.per_element, layout.swizzle_len, layout.atom_len), layout.tile_layout
     m = int(layout.offset.get("m", 0)) if layout.offset else 0
     for it in reversed(list(layout.shard)):
         linear, x = divmod(linear, int(it.extent))

@@ -78,7 +78,7 @@ class BufferFacts:
             return
         if hasattr(layout, "swizzle_len"):
             self.swizzle = (layout.per_element, layout.swizzle_len, layout.atom_len)
-            layout = layout.tile
+            layout = layout.tile_layout
         self.shard = [_iter_of(it) for it in layout.shard]
         self.replica = tuple(_iter_of(it) for it in layout.replica)
         offset = {str(k): int_or_expr(v) for k, v in layout.offset.items()}
