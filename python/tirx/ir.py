@@ -31,6 +31,23 @@ def _infix(name):
     return forward, backward
 
 
+class _Printed:
+    """Nodes whose text takes several lines: `str(node)` and `node.script()` are the script language."""
+
+    def script(self) -> str:
+        """The whole text; for a PrimFunc, tirx.script.from_source reads it back."""
+        return str(_api.print_script(self, -1))
+
+    def __str__(self):
+        return self.script()
+
+    def __repr__(self):
+        return str(_api.print_script(self, _REPR_LIMIT))
+
+
+_REPR_LIMIT = 4000
+
+
 class _Operators:
     """Python operators on expressions; each calls the checked C++ factory."""
 
@@ -264,7 +281,7 @@ class BufferRegion(Object):
 
 
 @register_object("tx.Stmt")
-class Stmt(Object):
+class Stmt(_Printed, Object):
     """Base of statements."""
 
 
@@ -313,7 +330,7 @@ TilePrimitiveCall = _stmt(
 
 
 @register_object("tx.PrimFunc")
-class PrimFunc(Object):
+class PrimFunc(_Printed, Object):
     """One function; see include/tirx/ir/function.h."""
 
     def __init__(self, name, params, param_buffers, body, attrs=None, span=None):
@@ -330,7 +347,7 @@ class PrimFunc(Object):
 
 
 @register_object("tx.IRModule")
-class IRModule(Object):
+class IRModule(_Printed, Object):
     """Functions by name."""
 
     def __init__(self, functions, attrs=None):
@@ -350,7 +367,7 @@ class LaunchPlan(Object):
 
 
 @register_object("tx.Kernel")
-class Kernel(Object):
+class Kernel(_Printed, Object):
     """Host signature, device function and launch plan."""
 
     def __init__(self, host, device, symbols, launch):
