@@ -98,8 +98,9 @@ class Converter {
   }
 
   bool Fuse(AxisId axis, const AxisIdentity& id) {
-    if (axis == id.fine && !StaysBelow(form_, axis, id.factor, prover_)) {
-      ThrowNotConvertible(axis, "its coordinates leave 0.." + std::to_string(id.factor - 1));
+    int64_t limit = axis == id.fine ? id.factor : GetAxis(axis).extent;
+    if (limit != 0 && !StaysBelow(form_, axis, limit, prover_)) {
+      ThrowNotConvertible(axis, "its coordinates leave 0.." + std::to_string(limit - 1));
     }
     AxisId other = axis == id.fine ? id.coarse : id.fine;
     if (!fused_.count({other, id.whole})) CheckUnnamed(axis, id.whole);
@@ -127,6 +128,10 @@ class Converter {
     form_.AddOffset(id.fine, prover_.Mod(offset, id.factor));
     if (!StaysBelow(form_, id.fine, id.factor, prover_)) {
       ThrowNotConvertible(id.whole, "the " + GetAxis(id.fine).name + " part would carry");
+    }
+    int64_t limit = GetAxis(id.coarse).extent;
+    if (limit != 0 && !StaysBelow(form_, id.coarse, limit, prover_)) {
+      ThrowNotConvertible(id.whole, "it exceeds " + GetAxis(id.coarse).name);
     }
     return true;
   }

@@ -98,10 +98,13 @@ void Accumulator::Add(AxisId axis, const Num& value) {
 }
 
 void AddDigits(const std::vector<Step>& steps, Num x, Prover& prover, Accumulator* out) {
-  for (size_t i = steps.size(); i-- > 0;) {
-    Num digit = i == 0 ? x : prover.Mod(x, steps[i].extent);
+  size_t outermost = 0;
+  while (outermost < steps.size() && steps[outermost].extent.Is(1)) ++outermost;
+  for (size_t i = steps.size(); i-- > outermost;) {
+    if (steps[i].extent.Is(1)) continue;
+    Num digit = i == outermost ? x : prover.Mod(x, steps[i].extent);
     out->Add(steps[i].axis, digit * steps[i].stride);
-    if (i > 0) x = prover.Div(x, steps[i].extent);
+    if (i > outermost) x = prover.Div(x, steps[i].extent);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <tirx/support/diag.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "replica.h"
 #include "steps.h"
@@ -69,11 +70,21 @@ bool SmallAndStatic(const std::vector<Step>& steps) {
   return true;
 }
 
-/*! Sorted x with x + known inside whole, provided that they cover whole. */
+/*! What is known of a wanted replica set on one axis: multiples of `unit` that reach at most
+ * `reach`. */
+struct Wanted {
+  int64_t unit{1};
+  int64_t reach{INT64_MAX};
+};
+using WantedOn = std::function<Wanted(AxisId)>;
+
+/*! The largest wanted set with known + set inside whole, provided that they cover whole. */
 std::optional<std::vector<int64_t>> SetQuotient(const std::vector<int64_t>& whole,
-                                                const std::vector<int64_t>& known) {
+                                                const std::vector<int64_t>& known,
+                                                const Wanted& wanted) {
   std::vector<int64_t> out, covered;
   for (int64_t x : whole) {
+    if (x > wanted.reach || x % wanted.unit != 0) continue;
     bool inside = std::all_of(known.begin(), known.end(), [&](int64_t k) {
       return std::binary_search(whole.begin(), whole.end(), x + k);
     });
@@ -102,10 +113,10 @@ std::optional<std::vector<Step>> RemoveSteps(std::vector<Step> whole,
 /*! Replica iters on one axis that, added to `known`, give `whole`. */
 std::optional<std::vector<Step>> ReplicaQuotient(const std::vector<Step>& whole,
                                                  const std::vector<Step>& known, AxisId axis,
-                                                 Prover& prover) {
+                                                 const Wanted& wanted, Prover& prover) {
   if (known.empty()) return whole;
   if (SmallAndStatic(whole) && SmallAndStatic(known)) {
-    auto rest = SetQuotient(ReplicaSums(whole), ReplicaSums(known));
+    auto rest = SetQuotient(ReplicaSums(whole), ReplicaSums(known), wanted);
     if (!rest) return std::nullopt;
     if (auto steps = StepsOfSums(*rest, axis)) return steps;
   }
@@ -123,10 +134,11 @@ std::vector<AxisId> ReplicaAxes(const Form& a, const Form& b) {
 }
 
 /*! R and O of the rest; both forms canonical. */
-bool SubtractConstants(const Form& whole, const Form& known, Prover& prover, Form* rest) {
+bool SubtractConstants(const Form& whole, const Form& known, const WantedOn& wanted, Prover& prover,
+                       Form* rest) {
   for (AxisId axis : ReplicaAxes(whole, known)) {
-    auto r =
-        ReplicaQuotient(OnAxis(whole.replica, axis), OnAxis(known.replica, axis), axis, prover);
+    auto r = ReplicaQuotient(OnAxis(whole.replica, axis), OnAxis(known.replica, axis), axis,
+                             wanted(axis), prover);
     if (!r) return false;
     rest->replica.insert(rest->replica.end(), r->begin(), r->end());
   }
@@ -161,7 +173,8 @@ class Undo {
   const Form& sum() const { return sum_; }
 
   /*! The addend on `side` when the other one is `known`, of the given shape. */
-  std::optional<Form> Rest(size_t side, const Form& known, const std::vector<Num>& shape) {
+  std::optional<Form> Rest(size_t side, const Form& known, const std::vector<Num>& shape,
+                           const WantedOn& wanted) {
     std::string why;
     Form k = CanonicalForm(known, prover_);
     auto parts = TryGroupSteps(k.shard, shape, prover_, &why);
@@ -171,7 +184,7 @@ class Undo {
     }
     Form rest;
     rest.shard = Digits(side);
-    if (!SubtractConstants(sum_, k, prover_, &rest)) return std::nullopt;
+    if (!SubtractConstants(sum_, k, wanted, prover_, &rest)) return std::nullopt;
     return rest;
   }
 
@@ -262,7 +275,11 @@ std::optional<TileLayout> TileOuterOf(const Layout& tiled, const Layout& inner,
   if (!os) return std::nullopt;
   Undo undo(Form::Of(TileOf(tiled)), *os, is, prover);
   if (!undo.ok()) return std::nullopt;
-  auto scaled = undo.Rest(0, Form::Of(TileOf(inner)), is);
+  auto wanted = [&](AxisId axis) {
+    Num span(Span(inner, GetAxis(axis).name, facts));
+    return Wanted{span.IsConst() ? span.value() : 1, INT64_MAX};
+  };
+  auto scaled = undo.Rest(0, Form::Of(TileOf(inner)), is, wanted);
   if (!scaled || !WholePeriods(inner, *scaled, prover)) return std::nullopt;
   return AsLayout(Unscaled(*scaled, inner, facts, prover), prover);
 }
@@ -289,7 +306,11 @@ std::optional<Layout> TileInnerOf(const Layout& tiled, const TileLayout& outer,
   }
   Form scaled = ScaledBySpan(known, stand_in, facts);
   if (!WholePeriods(stand_in, scaled, prover)) return std::nullopt;
-  auto rest = AsLayout(undo.Rest(1, scaled, os), prover);
+  auto wanted = [&](AxisId axis) {
+    Num reach = Reach(unit.replica, axis);
+    return Wanted{1, reach.IsConst() ? reach.value() : INT64_MAX};
+  };
+  auto rest = AsLayout(undo.Rest(1, scaled, os, wanted), prover);
   if (!rest) return std::nullopt;
   if (auto* c = tiled.as<ComposeLayoutNode>()) {
     return ComposeLayout(c->per_element, c->swizzle_len, c->atom_len, *rest);
@@ -321,7 +342,8 @@ std::optional<TileLayout> DirectSumOther(const TileLayout& sum, const TileLayout
   std::vector<Num> l = Side(shape, known_shape.size(), 0), r = Side(shape, known_shape.size(), 1);
   Undo undo(Form::Of(sum), l, r, prover);
   if (!undo.ok()) return std::nullopt;
-  return AsLayout(undo.Rest(side, Form::Of(known), ToNums(known_shape)), prover);
+  auto any = [](AxisId) { return Wanted{}; };
+  return AsLayout(undo.Rest(side, Form::Of(known), ToNums(known_shape), any), prover);
 }
 
 }  // namespace
