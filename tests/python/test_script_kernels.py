@@ -31,7 +31,7 @@ def make_scale(s, n=1 << 20, blk=256):
     return scale
 
 
-SCALE = '''
+SCALE = """
 @T.prim_func
 def scale(A_ptr: T.handle, B_ptr: T.handle):
     A = T.match_buffer(A_ptr, (1048576,), "float32")
@@ -44,7 +44,7 @@ def scale(A_ptr: T.handle, B_ptr: T.handle):
     Tx.copy(r[0:4], A[base:base + 4])
     Tx.mul(r[0:4], r[0:4], T.float32(2.0))
     Tx.copy(B[base:base + 4], r[0:4])
-'''
+"""
 
 
 def test_a_kernel_made_in_a_closure_equals_its_plain_text():

@@ -6,9 +6,9 @@ from .. import _ffi_api as _api
 from ..errors import ScriptError, TypeMismatch
 from ..ir import Buffer, PrimExpr, Var
 from . import index as ix
+from .assign import let
 from .builder import current
-from .stmt import make_buffer
-from .values import check_dtype
+from .values import check_dtype, make_buffer
 
 SCOPES = ("global", "shared", "shared.dyn", "local", "tmem", "trn.sbuf", "trn.psum", "trn.hbm")
 
@@ -72,14 +72,14 @@ def _param_index(builder, param, span):
 def alloc_buffer(
     shape, dtype="float32", scope="global", layout=None, align=0, allocated_addr=None, elem_offset=0
 ):
-    """Uninitialised storage. shape in elements; align in bytes; allocated_addr: a fixed place in the scope."""
+    """Uninitialised storage. shape in elements; align in bytes; allocated_addr: its place in the scope."""
     builder = current("T.alloc_buffer")
     span = builder.span()
     if isinstance(allocated_addr, (list, tuple)):
         allocated_addr = allocated_addr[0] if allocated_addr else None
     buffer = make_buffer(
-        builder.name("buffer"), _shape(shape, span), check_dtype(dtype), _scope(scope, span), _layout(layout, shape),
-        None, elem_offset, max(align, 0), allocated_addr, span,
+        builder.name("buffer"), _shape(shape, span), check_dtype(dtype), _scope(scope, span),
+        _layout(layout, shape), None, elem_offset, max(align, 0), allocated_addr, span,
     )  # fmt: skip
     builder.emit(_api.AllocBuffer(buffer, span))
     return buffer
@@ -88,7 +88,7 @@ def alloc_buffer(
 def _shape(shape, span):
     shape = list(shape) if isinstance(shape, (tuple, list)) else [shape]
     for extent in shape:
-        value = ix.const(ix.as_index(extent, span))
+        value = ix.const(ix.as_index(extent, span, "be an extent"))
         if value is not None and value <= 0:
             raise TypeMismatch(
                 "a buffer has positive extents",
@@ -143,7 +143,7 @@ def tmem(shape, dtype="float32", **options):
 def decl_buffer(
     shape, dtype="float32", data=None, elem_offset=0, scope=None, layout=None, align=0, allocated_addr=None
 ):
-    """A view of existing storage: data is a buffer's .data or a pointer variable. Without data: an allocation."""
+    """A view of existing storage: data is a buffer's .data or a pointer variable (None: an allocation)."""
     builder = current("T.decl_buffer")
     span = builder.span()
     if data is None:
@@ -160,7 +160,7 @@ def decl_buffer(
         scope = data.pointer.scope if data.pointer is not None else "global"
     buffer = make_buffer(
         builder.name("view"), _shape(shape, span), check_dtype(dtype), _scope(str(scope), span),
-        _layout(layout, shape), data, 0 if elem_offset is None else elem_offset, max(align, 0), allocated_addr, span,
+        _layout(layout, shape), data, elem_offset or 0, max(align, 0), allocated_addr, span,
     )  # fmt: skip
     builder.emit(_api.DeclBuffer(buffer, span))
     return buffer
@@ -215,7 +215,7 @@ def _define_ids(kind, extents, preferred, dtype):
     builder.on_device(f"T.{kind}(...)")
     extents = [] if extents is None else list(extents) if isinstance(extents, (list, tuple)) else [extents]
     for extent in extents:
-        ix.as_index(extent, span)
+        ix.as_index(extent, span, "be an extent")
     hint = builder.hint
     count = len(extents) or (len(hint) if type(hint) is list else 1)
     variables = [_api.Var(name, dtype, None, span) for name in builder.names(count, kind)]
@@ -281,7 +281,7 @@ def bind(value, name=None):
     """Emit an immutable definition and return its variable."""
     builder = current("T.bind")
     value = value if isinstance(value, PrimExpr) else _api.const("int32", value)
-    return builder.evaluator.let(name or builder.name("v"), value, builder.node)
+    return let(builder.evaluator, name or builder.name("v"), value, builder.node)
 
 
 def static_assert(cond, message=""):

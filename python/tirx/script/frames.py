@@ -161,7 +161,7 @@ class FilterFrame(Frame):
 
 
 def filter(*args):  # noqa: A001
-    """Narrow the active set: filter(predicate), filter(id, predicate) or filter(id, lo, hi) for lo <= id < hi."""
+    """Narrow the active set: filter(predicate), filter(id, predicate), filter(id, lo, hi): lo <= id < hi."""
     cond = _api.call("bool", "tx.filter_range", list(args), {}, _span()) if len(args) == 3 else args[-1]
     if len(args) not in (1, 2, 3) or not isinstance(cond, PrimExpr) or cond.dtype != "bool":
         raise ScriptError(

@@ -34,14 +34,14 @@ def plain_int(value):
     return value
 
 
-def as_index(value, span):
-    """`value` as one index: a Python int or an integer expression."""
+def as_index(value, span, place="index a buffer"):
+    """`value` as one index (or extent): a Python int or an integer expression."""
     if type(value) is int or isinstance(value, PrimExpr):
         return value
     if hasattr(value, "__index__") and not isinstance(value, bool):
         return value.__index__()
     raise TypeMismatch(
-        "this cannot index a buffer",
+        f"this cannot {place}",
         code="not-an-index",
         span=span,
         found=describe(value),

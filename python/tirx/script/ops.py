@@ -7,7 +7,7 @@ from ..errors import TypeMismatch
 from ..ir import Buffer, BufferLoad, PrimExpr, StringImm
 from . import index as ix
 from .builder import here
-from .expr import effects_error, has_effects
+from .operators import effects_error, has_effects
 from .values import check_dtype
 
 
@@ -33,7 +33,21 @@ def _binary(name, python=None):
     return op
 
 
-min, max = _binary("min"), _binary("max")  # noqa: A001
+def _nary(name):
+    fold = _binary(name)
+
+    def op(*values):
+        out = _expr(values[0])
+        for value in values[1:]:
+            out = fold(out, value)
+        return out
+
+    op.__name__ = name
+    op.__doc__ = f"{name} of two or more values"
+    return op
+
+
+min, max = _nary("min"), _nary("max")  # noqa: A001
 floordiv, floormod = _binary("floordiv"), _binary("floormod")
 truncdiv, truncmod, div = _binary("truncdiv"), _binary("truncmod"), _binary("div")
 bitwise_and, bitwise_or, bitwise_xor = _binary("bitwise_and"), _binary("bitwise_or"), _binary("bitwise_xor")
@@ -47,20 +61,7 @@ def ceildiv(a, b):
     return (a + b - 1) // b
 
 
-def _logical(name):
-    fold = _binary(name)
-
-    def op(*values):
-        out = _expr(values[0])
-        for value in values[1:]:
-            out = fold(out, value)
-        return out
-
-    op.__name__ = name
-    return op
-
-
-And, Or = _logical("and"), _logical("or")
+And, Or = _nary("and"), _nary("or")
 all, any = And, Or  # noqa: A001
 
 
@@ -88,8 +89,8 @@ def _math(name, arity=1):
 
 
 MATH = {
-    **{n: _math(n) for n in ("exp exp2 log log2 sqrt rsqrt sin cos tanh erf abs floor ceil round trunc").split()},
-    **{n: _math(n) for n in ("bitwise_not", "popcount", "clz")},
+    **{n: _math(n) for n in "exp exp2 log log2 sqrt rsqrt sin cos tanh erf abs".split()},
+    **{n: _math(n) for n in "floor ceil round trunc bitwise_not popcount clz".split()},
     "pow": _math("pow", 2), "fma": _math("fma", 3),
 }  # fmt: skip
 

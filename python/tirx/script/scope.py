@@ -156,7 +156,7 @@ class Scope:
                 code="name-out-of-scope",
                 found=f"a use of {name} after the {kind}",
                 required="a definition that reaches this line on every path",
-                hint=f"declare `{name}: T.int32` (or another dtype) before the {kind} and assign to it inside",
+                hint=f"declare `{name}: T.int32` (or another dtype) before the {kind}, assign to it inside",
             )
         return ScriptError(
             f"name {name!r} is not defined",

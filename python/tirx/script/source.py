@@ -68,7 +68,7 @@ def _read(func) -> Source:
         if isinstance(node, ast.FunctionDef):
             return Source(file, node, offset)
     except SyntaxError:
-        pass
+        pass  # the block is longer than its indentation says
     except (RecursionError, MemoryError) as error:
         raise too_deep(block, file, first - 1) from error
     return _search(lines, file, func)
@@ -94,6 +94,8 @@ def _parse(text, file, offset):
     try:
         return ast.parse(text)
     except SyntaxError as error:
+        if "too many nested parentheses" in str(error.msg):
+            raise too_deep(text, file, offset) from error
         line = (error.lineno or 1) + offset
         column = max(0, (error.offset or 1) - 1)
         raise ScriptError(

@@ -40,8 +40,9 @@ from .declare import (
     warpgroup_id,
     wg_reg_tile,
 )
-from .entry import CONSTEXPR, inline, jit, macro, meta_class, prim_func
+from .entry import CONSTEXPR, jit, prim_func
 from .frames import Else, If, LoopKind, Then, exec_scope, filter, grid
+from .inline import inline, macro, meta_class
 from .instr import InstrName
 from .ops import (
     MATH,

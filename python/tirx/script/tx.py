@@ -1,4 +1,4 @@
-"""Tx: tile primitives. `Tx.copy(dst, src)`, `Tx.warp.gemm(D, A, B, C)`, with the signatures of the catalogue."""
+"""Tx: tile primitives, `Tx.copy(dst, src)`, `Tx.warp.gemm(D, A, B, C)`; signatures are the catalogue's."""
 
 from __future__ import annotations
 

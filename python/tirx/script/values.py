@@ -6,7 +6,7 @@ import tvm_ffi
 
 from .. import _ffi_api as _api
 from ..errors import ScriptError, TypeMismatch
-from ..ir import FloatImm, IntImm, PointerType, PrimExpr, Var
+from ..ir import Call, FloatImm, IntImm, PointerType, PrimExpr, Var
 from .builder import active, here
 from .scope import nearest
 
@@ -173,3 +173,45 @@ def check_dtype(dtype) -> str:
             hint=nearest(text, _KINDS),
         ) from None
     return text
+
+
+def is_number(value):
+    """Whether a value can be stored in a scalar."""
+    return isinstance(value, (PrimExpr, int, float))
+
+
+def dtype_of(value) -> str:
+    """dtype of an IR value or of the constant that a Python number becomes."""
+    if isinstance(value, PrimExpr):
+        return str(value.dtype)
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "int32" if -(1 << 31) <= value < 1 << 31 else "int64"
+    return "float32"
+
+
+def pointer_of(value):
+    """The pointer type of T.address_of(A[i]) and of pointer variables; None when unknown."""
+    if isinstance(value, Var):
+        return value.pointer
+    if isinstance(value, Call) and value.op == "tx.address_of":
+        buffer = value.args[0].buffer
+        return PointerType(element(buffer.dtype), buffer.scope)
+    return None
+
+
+def element(dtype) -> str:
+    """A dtype without its lanes."""
+    text = str(dtype)
+    base, _, lanes = text.rpartition("x")
+    return base if lanes.isdigit() and base else text
+
+
+def make_buffer(
+    name, shape, dtype, scope, layout=None, data=None, elem_offset=0, align=0, addr=None, span=None
+):
+    """A Buffer with its own pointer variable unless `data` is given."""
+    if data is None:
+        data = _api.Var(name + "_ptr", "handle", _api.PointerType(element(dtype), scope), span)
+    return _api.Buffer(name, data, list(shape), dtype, layout, scope, elem_offset, align, addr, span)

@@ -69,7 +69,7 @@ def _strided_count(buffer, dim, key, extent, step):
     known = type(step) is int and step > 0 and size is not None and start is not None and key.stop is None
     if not known or size % step or start >= step:
         raise TypeMismatch(
-            f"a strided view of dimension {dim} of {buffer.name} needs a::s with a < s and s dividing the extent",
+            f"a strided view of dimension {dim} of {buffer.name} is a::s, a < s, s dividing the extent",
             code="strided-view",
             span=here(),
             found=f"{key.start or 0}:{'' if key.stop is None else key.stop}:{step} of {extent}",
