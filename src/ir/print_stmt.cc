@@ -269,7 +269,12 @@ void ScriptPrinter::ScopeIds(const ScopeIdDefNode* n) {
     ExprList(n->extents);
     line_ += "]";
   }
-  Keywords(n->attrs, n->extents.empty() ? "" : ", ");
+  const char* comma = n->extents.empty() ? "" : ", ";
+  if (!n->vars.empty() && n->vars[0]->dtype != kInt32) {
+    line_ += comma + ("dtype=" + Quote(DTypeName(n->vars[0]->dtype)));
+    comma = ", ";
+  }
+  Keywords(n->attrs, comma);
   Line(")");
 }
 

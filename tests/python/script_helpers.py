@@ -1,7 +1,29 @@
-"""Shared by the tests of the script language."""
+"""Shared by the tests of the script language.
 
+Importing `round_trip` into a test module makes every function that its tests parse go through the printer
+and back: parse(print(f)) equals f.
+"""
+
+import pytest
 from tirx import ir
-from tirx.script import from_source
+from tirx.script import entry, from_source
+
+
+@pytest.fixture(autouse=True)
+def round_trip(monkeypatch):
+    """Check parse(print(f)) == f for every function parsed by the test."""
+    parse, busy = entry.parse, []
+
+    def parse_and_print(*args, **kwargs):
+        func = parse(*args, **kwargs)
+        if not busy:
+            busy.append(1)
+            again = from_source(str(func))
+            busy.pop()
+            assert ir.first_difference(func, again) is None, str(func)
+        return func
+
+    monkeypatch.setattr(entry, "parse", parse_and_print)
 
 
 def check(func, text):

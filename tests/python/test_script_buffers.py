@@ -1,7 +1,7 @@
 """Buffers in kernels: allocation, access, views, pointers, regions and their checks."""
 
 import pytest
-from script_helpers import body_of, check, kinds
+from script_helpers import body_of, check, kinds, round_trip  # noqa: F401
 from tirx import errors, ir, layout
 from tirx.script import T, Tx, from_source
 
@@ -199,6 +199,7 @@ def region(key, shape="(8, 64)", params="n: T.int32"):
 
 
 def test_regions():
+    pytest.importorskip("tirx.arith")
     whole, _ = region("A")
     assert [(r.min.value, r.extent.value) for r in whole.region] == [(0, 8), (0, 64)]
     part, f = region("A[n, n * 4:n * 4 + 4]")
@@ -214,6 +215,7 @@ def test_regions():
 
 
 def test_symbolic_regions():
+    pytest.importorskip("tirx.arith")
     text = """
 @T.prim_func
 def f(a: T.handle, n: T.int32):
@@ -277,9 +279,10 @@ def test_helpers_use_buffers_as_python():
 
     @T.prim_func
     def f(A: T.Buffer((8, 64), "float32"), n: T.int32):
+        T.device_entry()
         helper(A, n)
 
-    assert kinds(f) == ["BufferStore", "BufferStore", "TilePrimitiveCall"]
+    assert kinds(f)[1:] == ["BufferStore", "BufferStore", "TilePrimitiveCall"]
 
     def wrong(A):
         return A[8, 0]

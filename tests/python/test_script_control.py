@@ -1,7 +1,7 @@
 """Control flow: what is folded while parsing, what becomes IR, and what is refused."""
 
 import pytest
-from script_helpers import body_of, check, kinds
+from script_helpers import body_of, check, kinds, round_trip  # noqa: F401
 from tirx import errors, ir
 from tirx.script import T, from_source
 

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from script_helpers import body_of, check
+from script_helpers import body_of, check, round_trip  # noqa: F401
 from tirx import errors, ir
 from tirx.script import T, from_source
 

@@ -1,7 +1,7 @@
 """@T.prim_func, @T.jit, @T.inline, @T.macro, @T.meta_class."""
 
 import pytest
-from script_helpers import body_of, check, kinds
+from script_helpers import body_of, check, kinds, round_trip  # noqa: F401
 from tirx import errors, ir
 from tirx.script import T, from_source
 

@@ -1,7 +1,7 @@
 """What assignments mean: values known while parsing, lets, mutable scalars, and where names are visible."""
 
 import pytest
-from script_helpers import body_of, check, kinds
+from script_helpers import body_of, check, kinds, round_trip  # noqa: F401
 from tirx import errors, ir
 from tirx.script import T
 

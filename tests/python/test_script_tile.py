@@ -1,7 +1,7 @@
 """Tile calls, execution scopes and instructions in kernels."""
 
 import pytest
-from script_helpers import body_of
+from script_helpers import body_of, round_trip  # noqa: F401
 from tirx import errors, ir
 from tirx.script import T, Tx, from_source
 

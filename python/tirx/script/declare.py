@@ -75,6 +75,7 @@ def alloc_buffer(
     """Uninitialised storage. shape in elements; align in bytes; allocated_addr: its place in the scope."""
     builder = current("T.alloc_buffer")
     span = builder.span()
+    elem_offset = 0 if elem_offset is None else elem_offset
     if isinstance(allocated_addr, (list, tuple)):
         allocated_addr = allocated_addr[0] if allocated_addr else None
     buffer = make_buffer(
@@ -147,7 +148,7 @@ def decl_buffer(
     builder = current("T.decl_buffer")
     span = builder.span()
     if data is None:
-        return alloc_buffer(shape, dtype, scope or "global", layout, align, allocated_addr, elem_offset or 0)
+        return alloc_buffer(shape, dtype, scope or "global", layout, align, allocated_addr, elem_offset)
     if not isinstance(data, Var) or data.dtype != "handle":
         raise TypeMismatch(
             "data= is a pointer variable",
@@ -160,7 +161,8 @@ def decl_buffer(
         scope = data.pointer.scope if data.pointer is not None else "global"
     buffer = make_buffer(
         builder.name("view"), _shape(shape, span), check_dtype(dtype), _scope(str(scope), span),
-        _layout(layout, shape), data, elem_offset or 0, max(align, 0), allocated_addr, span,
+        _layout(layout, shape), data, 0 if elem_offset is None else elem_offset, max(align, 0),
+        allocated_addr, span,
     )  # fmt: skip
     builder.emit(_api.DeclBuffer(buffer, span))
     return buffer
