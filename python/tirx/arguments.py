@@ -95,6 +95,9 @@ class Bound:
         return value.value
 
 
+DEFAULT_ALIGN = 16  # bytes, of parameters without align= (include/tirx/ir/buffer.h)
+
+
 @dataclass
 class _Param:
     var: ir.Var
@@ -122,7 +125,7 @@ class Signature:
             return _Param(var, None, str(var.name), str(var.dtype))
         shape = [e.value if isinstance(e, ir.IntImm) else e for e in buffer.shape]
         dtype = str(buffer.dtype)
-        align = buffer.align or max(1, bits_of(dtype) // 8)
+        align = buffer.align or DEFAULT_ALIGN
         return _Param(var, buffer, str(buffer.name), dtype, shape, align)
 
     def bind(self, args) -> Bound:

@@ -90,7 +90,7 @@ def test_symbols_must_agree():
 
 def test_overlap_is_refused_and_neighbours_are_not():
     n = ir.Var("n")
-    bufs = [ir.Buffer.make(x, [n], "float32") for x in "AB"]
+    bufs = [ir.Buffer.make(x, [n], "float32", align=4) for x in "AB"]
     host = ir.PrimFunc("f", [ir.Var("a", "handle"), ir.Var("b", "handle")], bufs, ir.SeqStmt([]))
     sig = Signature(ir.Kernel(host, host, [n], ir.LaunchPlan([n, n, n])))
     raw = np.zeros(9, np.float32)

@@ -23,10 +23,12 @@ class BufferNode : public ffi::Object {
   Var data{ffi::UnsafeInit{}};  //!< pointer variable; its PointerType scope equals `scope`
   ffi::Array<PrimExpr> shape;
   DType dtype{kFloat32};
-  Layout layout;           //!< null: row-major on axis m (or flat, at native stage)
+  Layout layout;  //!< null: row-major on axis m (or flat, at native stage)
   ffi::String scope{"global"};
   PrimExpr elem_offset{0};  //!< elements of dtype from `data` to element 0
-  int32_t align{0};        //!< promised byte alignment of element 0; 0: the element's own size
+  /*! Promised byte alignment of element 0. 0: `data` is aligned to 16 bytes (kernel parameters,
+   *  checked at the call, and allocations), and element 0 as elem_offset says. */
+  int32_t align{0};
   ffi::Optional<PrimExpr> allocated_addr;  //!< fixed address within the scope (bytes; tmem: column)
   Span span;
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindFreeVar;
