@@ -195,10 +195,15 @@ std::vector<PrimExpr> Complete(const InstrNode* instr, const ffi::Array<PrimExpr
 
 }  // namespace
 
-Call MakeInstrCall(const ffi::String& name, const ffi::Array<PrimExpr>& args,
-                   const ffi::Map<ffi::String, ffi::Any>& attrs, Span span) {
+const InstrNode* RequireInstr(const ffi::String& name, const Span& span) {
   const InstrNode* instr = FindInstr(name);
   if (!instr) ThrowUnknown(name, span);
+  return instr;
+}
+
+Call MakeInstrCall(const ffi::String& name, const ffi::Array<PrimExpr>& args,
+                   const ffi::Map<ffi::String, ffi::Any>& attrs, Span span) {
+  const InstrNode* instr = RequireInstr(name, span);
   std::vector<PrimExpr> full = Complete(instr, args, span);
   OperandChecker checker(instr, span);
   for (size_t i = 0; i < full.size(); ++i) {

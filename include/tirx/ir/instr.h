@@ -72,6 +72,8 @@ class Instr : public ffi::ObjectRef {
 void RegisterInstr(const Instr& instr);
 /*! The declaration of `name`, asking the Python tables once per unknown name; null when none. */
 const InstrNode* FindInstr(const ffi::String& name);
+/*! FindInstr, raising "unknown-instruction" with the nearest names when there is none. */
+const InstrNode* RequireInstr(const ffi::String& name, const Span& span);
 
 /*!
  * The call of an instruction as the script writes it: operands left out are filled in, literals

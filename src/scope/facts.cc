@@ -1,0 +1,63 @@
+#include <tirx/expr/ops.h>
+#include <tirx/scope/facts.h>
+#include <tirx/scope/walker.h>
+
+namespace tirx {
+namespace scope {
+
+void BindFacts(const arith::Analyzer& analyzer, const PrimFunc& func, const IdTable& ids) {
+  const Launch& launch = ids.launch();
+  analyzer.Bind(ids.thread_index(), Range(0, PrimExpr(launch.threads)));
+  for (const auto& [var, meaning] : ids.definitions()) {
+    if (meaning.as<CallNode>() == nullptr) analyzer.Bind(var, meaning);
+  }
+  for (const ScopeIdDef& def : CollectScopeIds(func->body)) {
+    ffi::Array<PrimExpr> extents = ExtentsOf(def, launch);
+    for (size_t d = 0; d < def->vars.size(); ++d) {
+      const PrimExpr* meaning = ids.Find(def->vars[d].get());
+      bool open = meaning != nullptr && meaning->as<CallNode>() != nullptr;
+      if (open) analyzer.Bind(def->vars[d], Range(0, MakeCast(kInt32, extents[d])));
+    }
+  }
+  auto parts = SplitAtEntry(func);
+  for (const Stmt& s : parts ? parts->host : ffi::Array<Stmt>()) {
+    auto* let = s.as<BindNode>();
+    if (let != nullptr && IsIndex(let->value)) analyzer.Bind(let->var, let->value);
+  }
+}
+
+Stmt FactsMutator::VisitGiven(const PrimExpr& fact, const Stmt& s) {
+  if (!analyzer_) return VisitStmt(s);
+  arith::WithConstraint constraint(*analyzer_, fact);
+  return VisitStmt(s);
+}
+
+Stmt FactsMutator::VisitBind(const Bind& s) {
+  if (analyzer_ && IsIndex(s->value)) analyzer_->Bind(s->var, s->value);
+  return StmtMutator::VisitBind(s);
+}
+
+Stmt FactsMutator::VisitFor(const For& s) {
+  if (analyzer_) analyzer_->Bind(s->loop_var, Range(s->min, s->extent));
+  return StmtMutator::VisitFor(s);
+}
+
+Stmt FactsMutator::VisitIfThenElse(const IfThenElse& s) {
+  PrimExpr cond = VisitExpr(s->cond);
+  Stmt then_case = VisitGiven(s->cond, s->then_case);
+  ffi::Optional<Stmt> else_case = s->else_case;
+  if (else_case.has_value()) else_case = VisitGiven(MakeNot(s->cond), else_case.value());
+  bool same_else = !else_case.has_value() || else_case.value().same_as(s->else_case.value());
+  if (cond.same_as(s->cond) && then_case.same_as(s->then_case) && same_else) return s;
+  return MakeIf(cond, then_case, else_case, s->span);
+}
+
+Stmt FactsMutator::VisitFilter(const tirx::Filter& s) {
+  PrimExpr cond = VisitExpr(s->cond);
+  Stmt body = VisitGiven(s->cond, s->body);
+  if (cond.same_as(s->cond) && body.same_as(s->body)) return s;
+  return MakeFilter(cond, body, s->span);
+}
+
+}  // namespace scope
+}  // namespace tirx
