@@ -57,7 +57,8 @@ class BufferMethods:
             raise TypeMismatch(
                 f"a view of {self.name} has another number of elements",
                 code="view-size", span=_here(), found=f"{list(shape)}: {want} elements",
-                required=f"{list(old)}: {have} elements", hint="pass layout= for a view of part of the storage",
+                required=f"{list(old)}: {have} elements",
+                hint="pass layout= for a view of part of the storage",
             )  # fmt: skip
         return new
 
@@ -109,7 +110,8 @@ class BufferMethods:
         if sorted(dims) != list(range(len(shape))):
             raise TypeMismatch(
                 f"permute of {self.name} needs each dimension once",
-                code="bad-permutation", span=_here(), found=str(dims), required=f"an order of 0..{len(shape) - 1}",
+                code="bad-permutation", span=_here(), found=str(dims),
+                required=f"an order of 0..{len(shape) - 1}",
             )  # fmt: skip
         grouped, seps = self._layout().group(list(shape))
         return self._redeclare([shape[d] for d in dims], grouped.permute_by_groups(seps, list(dims)))
@@ -139,7 +141,8 @@ class BufferMethods:
         flat = self if len(self.shape) == 1 else self._redeclare([_product(shape_of(self))], self.layout)
         if set(str(mask)) - set("rw"):
             raise TypeMismatch(
-                "an access is r, w or rw", code="bad-access", span=_here(), found=repr(mask), required='"r", "w" or "rw"'
+                "an access is r, w or rw",
+                code="bad-access", span=_here(), found=repr(mask), required='"r", "w" or "rw"',
             )  # fmt: skip
         return flat.ptr_to([offset])
 

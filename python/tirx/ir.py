@@ -193,27 +193,12 @@ class StringImm(PrimExpr):
         self.__init_handle_by_constructor__(_api.StringImm, value)
 
 
-def _folding(make):
-    """Decorator for nodes whose factory may fold: calling the class gives whatever node results."""
-
-    def decorate(cls):
-        def __new__(cls, *args, **kwargs):
-            # The FFI wraps an existing node by a call without arguments.
-            return make(*args, **kwargs) if args else Object.__new__(cls)
-
-        def __init__(self, *args, **kwargs):
-            pass
-
-        cls.__new__, cls.__init__ = __new__, __init__
-        return cls
-
-    return decorate
-
-
 @register_object("tx.Binary")
-@_folding(lambda name, a, b, span=None: _BINARY(_OP_INDEX[name], a, b, span))
 class Binary(PrimExpr):
-    """Binary(name, a, b): `name` is the operator's name ("add", "floordiv", "lt", ...)."""
+    """op(a, b); `name` is the operator's name ("add", "floordiv", "lt", ...)."""
+
+    def __init__(self, name, a, b, span=None):
+        self.__init_handle_by_constructor__(_api.binary, _OP_INDEX[name], a, b, span)
 
     @property
     def name(self) -> str:
@@ -221,33 +206,28 @@ class Binary(PrimExpr):
 
 
 @register_object("tx.Not")
-@_folding(lambda a, span=None: _NOT(a, span))
 class Not(PrimExpr):
-    """Not(a): logical negation."""
+    """Logical negation."""
 
 
 @register_object("tx.Select")
-@_folding(lambda cond, true_value, false_value, span=None: _api.select(cond, true_value, false_value, span))
 class Select(PrimExpr):
-    """Select(cond, true_value, false_value); only the chosen arm is evaluated."""
+    """cond ? true_value : false_value; only the chosen arm is evaluated."""
 
 
 @register_object("tx.Cast")
-@_folding(lambda dtype, value, span=None: _api.cast(dtype, value, span))
 class Cast(PrimExpr):
-    """Cast(dtype, value): value conversion."""
+    """Value conversion."""
 
 
 @register_object("tx.Ramp")
-@_folding(lambda base, stride, lanes, span=None: _api.ramp(base, stride, lanes, span))
 class Ramp(PrimExpr):
-    """Ramp(base, stride, lanes): the vector base, base+stride, ...; as an index, a vector access."""
+    """base, base+stride, ...: a vector index."""
 
 
 @register_object("tx.Broadcast")
-@_folding(lambda value, lanes, span=None: _api.broadcast(value, lanes, span))
 class Broadcast(PrimExpr):
-    """Broadcast(value, lanes): one value in every lane."""
+    """One value in every lane."""
 
 
 @register_object("tx.Call")
@@ -321,12 +301,7 @@ def _stmt(key, fields, doc):
     return register_object(key)(cls)
 
 
-@register_object("tx.SeqStmt")
-@_folding(lambda seq, span=None: _api.SeqStmt(list(seq), span))
-class SeqStmt(Stmt):
-    """SeqStmt(seq): statements in order, flattened; a sequence of one is that statement."""
-
-
+SeqStmt = _stmt("tx.SeqStmt", ["seq"], "Statements in order.")
 Bind = _stmt("tx.Bind", ["var", "value"], "Immutable definition, visible in the rest of the sequence.")
 AllocBuffer = _stmt("tx.AllocBuffer", ["buffer"], "Uninitialised storage.")
 DeclBuffer = _stmt("tx.DeclBuffer", ["buffer"], "A view of existing storage.")

@@ -187,19 +187,21 @@ def test_bad_sub_views():
         ("9", "index-out-of-range"),
     ):
         with pytest.raises(errors.TirxError) as e:
-            from_source(
-                f"@T.prim_func\ndef f(a: T.handle):\n    A = T.match_buffer(a, (8, 4, 16))\n    B = A.sub[{key}]\n"
-            )
+            from_source(head("(8, 4, 16)") + f"    B = A.sub[{key}]\n")
         assert e.value.code == code, key
 
 
+def head(shape, params="n: T.int32"):
+    """The first lines of a function with one buffer A."""
+    return f"@T.prim_func\ndef f(a: T.handle, {params}):\n    A = T.match_buffer(a, {shape})\n"
+
+
 def region(key, shape="(8, 64)", params="n: T.int32"):
-    text = f"@T.prim_func\ndef f(a: T.handle, {params}):\n    A = T.match_buffer(a, {shape})\n    Tx.copy({key}, {key})\n"
+    text = head(shape, params) + f"    Tx.copy({key}, {key})\n"
     return body_of(from_source(text))[0].args[0], from_source(text)
 
 
 def test_regions():
-    pytest.importorskip("tirx.arith")
     whole, _ = region("A")
     assert [(r.min.value, r.extent.value) for r in whole.region] == [(0, 8), (0, 64)]
     part, f = region("A[n, n * 4:n * 4 + 4]")
@@ -212,10 +214,11 @@ def test_regions():
     assert other.region[1].extent.value == 4
     later, f = region("A[0, n * 8 + 8:(n + 2) * 8]")
     assert later.region[1].extent.value == 8
+    nested, f = region("A[0, (n // 3 - n) * 4:(3 + n // 3 - n) * 4]")
+    assert nested.region[1].extent.value == 12
 
 
 def test_symbolic_regions():
-    pytest.importorskip("tirx.arith")
     text = """
 @T.prim_func
 def f(a: T.handle, n: T.int32):

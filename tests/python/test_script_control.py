@@ -277,7 +277,7 @@ def f(a: T.handle, n: T.int32):
 def test_python_outside_of_the_language_is_refused(line, found):
     with pytest.raises(errors.ScriptError) as e:
         from_source(
-            f'@T.prim_func\ndef f(a: T.handle, n: T.int32):\n    A = T.match_buffer(a, (8,), "int32")\n    {line}\n'
+            f"@T.prim_func\ndef f(a: T.handle, n: T.int32):\n    A = T.match_buffer(a, (8,))\n    {line}\n"
         )
     assert e.value.code == "unsupported-construct" and e.value.found == found and e.value.location.line >= 4
 

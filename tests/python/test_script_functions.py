@@ -109,7 +109,7 @@ def test_an_inline_stores_to_scalars_it_is_given_or_sees():
         @T.inline
         def flip(p):
             p = p ^ 1
-            count = count + 1
+            count = count + 1  # noqa: F823
 
         flip(phase)
         A[0] = phase + count
@@ -331,9 +331,8 @@ def test_bad_parameters(signature, found):
 
 def test_match_buffer_binds_a_parameter_once():
     with pytest.raises(errors.ScriptError, match="bound to two buffers"):
-        from_source(
-            "@T.prim_func\ndef f(a: T.handle):\n    A = T.match_buffer(a, (8,))\n    B = T.match_buffer(a, (8,))\n"
-        )
+        body = "    A = T.match_buffer(a, (8,))\n    B = T.match_buffer(a, (8,))\n"
+        from_source("@T.prim_func\ndef f(a: T.handle):\n" + body)
     with pytest.raises(errors.ScriptError, match="binds a parameter"):
         from_source("@T.prim_func\ndef f(n: T.int32):\n    B = T.match_buffer(n, (8,))\n")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .. import _ffi_api as _api
 from ..errors import ScriptError, TypeMismatch
-from ..ir import Buffer, IntImm, PrimExpr
+from ..ir import Binary, Buffer, IntImm, PrimExpr, structural_equal
 
 _LOAD, _REGION, _RANGE = _api.BufferLoad, _api.BufferRegion, _api.Range
 
@@ -120,13 +120,51 @@ def extent_between(lo, hi, span):
         return b - a
     if a == 0:
         return hi
-    return plain_int(_simplify(_api.sub(hi, lo, span)))
+    known = linear_difference(hi, lo)
+    return _api.sub(hi, lo, span) if known is None else known
 
 
-def _simplify(expr):
-    from ..arith import Analyzer
+def linear_difference(hi, lo):
+    """hi - lo when it is a constant of linear algebra over the integers, else None.
 
-    return Analyzer().simplify(expr)
+    A legal program evaluates hi and lo without overflow, so cancelling over the integers is exact even where
+    a rewritten hi could overflow ((n + 1) * 4 is not n * 4 + 4 in 32 bits, but it is n * 4 plus 4).
+    """
+    terms = []  # [atom, coefficient]
+    base = _collect(hi, 1, terms) + _collect(lo, -1, terms)
+    return base if all(coeff == 0 for _, coeff in terms) else None
+
+
+def _collect(e, scale, terms) -> int:
+    """Add scale * e to `terms` and return the constant part. A chain of sums is walked in a loop."""
+    base = 0
+    while True:
+        value = const(e)
+        if value is not None:
+            return base + scale * value
+        name = e.name if isinstance(e, Binary) and _is_signed(e.dtype) else ""
+        if name in ("add", "sub"):
+            base += _collect(e.b, scale if name == "add" else -scale, terms)
+            e = e.a
+        elif name == "mul" and const(e.b) is not None:
+            e, scale = e.a, scale * const(e.b)
+        elif name == "mul" and const(e.a) is not None:
+            e, scale = e.b, scale * const(e.a)
+        else:
+            _add_term(terms, e, scale)
+            return base
+
+
+def _is_signed(dtype) -> bool:
+    return dtype in ("int32", "int64")
+
+
+def _add_term(terms, atom, scale):
+    for term in terms:
+        if term[0].same_as(atom) or structural_equal(term[0], atom):
+            term[1] += scale
+            return
+    terms.append([atom, scale])
 
 
 def build(buffer, items, span):
