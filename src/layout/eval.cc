@@ -57,13 +57,24 @@ Num Flatten(const std::vector<Num>& coord, const std::vector<Num>& shape) {
   return x;
 }
 
+void CheckSameSize(const std::vector<Num>& shape, const Form& f, Prover& prover) {
+  Num want = Product(shape), have = f.Size();
+  if (prover.Equal(want, have)) return;
+  bool exact = want.IsConst() && have.IsConst();
+  Diag("layout", exact ? "size-mismatch" : "unproved", {})
+      .Message("the shape does not have as many elements as the layout")
+      .Found("shape " + Text(shape) + "; layout " + Text(f.shard))
+      .Required(Text(have) + " elements")
+      .Throw();
+}
+
 /*! Per dimension when the iters split so: the digits stay local to one coordinate. */
 void AddShard(const Form& f, const std::vector<Num>& coord, const std::vector<Num>& shape,
               Prover& prover, Accumulator* out) {
   std::string why;
   auto g = TryGroupSteps(f.shard, shape, prover, &why);
   if (!g) {
-    GroupSteps({{Product(shape), 1, kMemoryAxis}}, {f.Size()}, prover);  // sizes must agree
+    CheckSameSize(shape, f, prover);
     return AddDigits(f.shard, Flatten(coord, shape), prover, out);
   }
   for (size_t d = 0; d < shape.size(); ++d) AddDigits(g->Dim(d), coord[d], prover, out);
@@ -127,6 +138,8 @@ PrimExpr Span(const Layout& layout, const ffi::String& axis, Facts facts) {
     return SwizzledSpan(*c, f, facts).expr();
   }
   Prover prover(facts);
+  // Merging turns (M-1)*K + (K-1) into M*K - 1, which needs no nonlinear simplification.
+  if (!f.IsStatic()) f.shard = MergeSteps(f.shard, prover);
   return prover.Simplify(Reach(f.shard, id) + Reach(f.replica, id) + 1).expr();
 }
 

@@ -28,7 +28,9 @@ class Splitter {
   bool Take(Num need, std::vector<Step>* out) {
     size_t before = out->size();
     while (!need.Is(1)) {
-      if (rest_.empty() || !TakeSome(&need, out)) return false;
+      if (!rest_.empty() && TakeSome(&need, out)) continue;
+      needed_ = Text(need);
+      return false;
     }
     if (out->size() == before) out->push_back(TakeUnit());
     return true;
@@ -41,6 +43,8 @@ class Splitter {
     }
     return true;
   }
+  /*! What the dimension at which Take failed still lacks. */
+  std::string Needed() const { return needed_; }
   std::string Blocker() const { return rest_.empty() ? "nothing" : Text(rest_.back()); }
 
  private:
@@ -67,19 +71,24 @@ class Splitter {
 
   std::vector<Step> rest_;
   Prover& prover_;
+  std::string needed_;
 };
 
-void CheckSizes(const std::vector<Step>& steps, const std::vector<Num>& shape, Prover& prover) {
+/*! Constants of different size; for symbolic ones the failed grouping says what is missing. */
+void CheckSizes(const std::vector<Step>& steps, const std::vector<Num>& shape) {
   Num have = Product(steps), want = Product(shape);
-  if (prover.Equal(have, want)) return;
-  bool differ = have.IsConst() && want.IsConst();
-  Diag("layout", differ ? "size-mismatch" : "unproved", {})
-      .Message(differ ? "the shape has another number of elements than the layout"
-                      : "the shape and the layout could not be proved to have one size")
+  if (!have.IsConst() || !want.IsConst() || have.value() == want.value()) return;
+  Diag("layout", "size-mismatch", {})
+      .Message("the shape has another number of elements than the layout")
       .Found("shape " + Text(shape) + " with " + Text(want) + " elements; layout " + Text(steps) +
              " with " + Text(have))
       .Required("equal products")
       .Throw();
+}
+
+bool AllConst(const std::vector<Step>& steps, const std::vector<Num>& shape) {
+  return std::all_of(shape.begin(), shape.end(), [](const Num& n) { return n.IsConst(); }) &&
+         std::all_of(steps.begin(), steps.end(), [](const Step& s) { return s.extent.IsConst(); });
 }
 
 std::vector<int64_t> CheckOrder(const std::vector<int64_t>& order, size_t n, const char* what) {
@@ -135,7 +144,7 @@ std::optional<StepGroups> TryGroupSteps(const std::vector<Step>& steps,
   std::vector<size_t> ends;
   for (size_t d = shape.size(); d-- > 0;) {
     if (!splitter.Take(shape[d], &reversed)) {
-      *why = "dimension " + std::to_string(d) + " of extent " + Text(shape[d]) + " against iter " +
+      *why = "dimension " + std::to_string(d) + " needs " + splitter.Needed() + " steps of iter " +
              splitter.Blocker();
       return std::nullopt;
     }
@@ -155,14 +164,18 @@ std::optional<StepGroups> TryGroupSteps(const std::vector<Step>& steps,
 
 StepGroups GroupSteps(const std::vector<Step>& steps, const std::vector<Num>& shape,
                       Prover& prover) {
-  std::string why;
+  std::string why, after_merge;
   if (auto out = TryGroupSteps(steps, shape, prover, &why)) return *out;
-  CheckSizes(steps, shape, prover);
-  if (auto out = TryGroupSteps(MergeSteps(steps, prover), shape, prover, &why)) return *out;
-  Diag("layout", "not-groupable", {})
-      .Message("the layout has no form with one group of iters per dimension of the shape")
+  CheckSizes(steps, shape);
+  auto merged = TryGroupSteps(MergeSteps(steps, prover), shape, prover, &after_merge);
+  if (merged) return *merged;
+  bool exact = AllConst(steps, shape);
+  Diag("layout", exact ? "not-groupable" : "unproved", {})
+      .Message(exact ? "the layout has no form with one group of iters per dimension of the shape"
+                     : "the shape could not be proved to fit the layout")
       .Found(Text(steps) + " grouped by " + Text(shape) + ": " + why)
-      .Required("every dimension boundary falls on an iter or divides its extent")
+      .Required(exact ? "every dimension boundary falls on an iter or divides its extent"
+                      : "a proof that one divides the other")
       .Throw();
 }
 

@@ -69,7 +69,9 @@ class Prover {
   int64_t Divisor(const Num& a);
 
  private:
+  const arith::Analyzer& analyzer();
   const arith::Analyzer* analyzer_;
+  std::optional<arith::Analyzer> own_;
 };
 
 /*! Readable text for errors and for printing. */

@@ -226,7 +226,7 @@ Layout Slice(const Layout& layout, const Shape& shape, const ffi::Array<Range>& 
     Accumulator start;
     f.shard.clear();
     for (size_t d = 0; d < extents.size(); ++d) {
-      Box box{Num(region[d]->min), Num(region[d]->extent)};
+      Box box{Num(region[d]->min), prover.Simplify(Num(region[d]->extent))};
       CheckBounds(box, extents[d], d);
       auto kept = DimSlicer(MergeSteps(groups.Dim(d), prover), box, d, prover, &start).Run();
       f.shard.insert(f.shard.end(), kept.rbegin(), kept.rend());
