@@ -193,12 +193,27 @@ class StringImm(PrimExpr):
         self.__init_handle_by_constructor__(_api.StringImm, value)
 
 
-@register_object("tx.Binary")
-class Binary(PrimExpr):
-    """op(a, b); `name` is the operator's name ("add", "floordiv", "lt", ...)."""
+def _folding(make):
+    """Decorator for nodes whose factory may fold: calling the class gives whatever node results."""
 
-    def __init__(self, name, a, b, span=None):
-        self.__init_handle_by_constructor__(_api.binary, _OP_INDEX[name], a, b, span)
+    def decorate(cls):
+        def __new__(cls, *args, **kwargs):
+            # The FFI wraps an existing node by a call without arguments.
+            return make(*args, **kwargs) if args else Object.__new__(cls)
+
+        def __init__(self, *args, **kwargs):
+            pass
+
+        cls.__new__, cls.__init__ = __new__, __init__
+        return cls
+
+    return decorate
+
+
+@register_object("tx.Binary")
+@_folding(lambda name, a, b, span=None: _BINARY(_OP_INDEX[name], a, b, span))
+class Binary(PrimExpr):
+    """Binary(name, a, b): `name` is the operator's name ("add", "floordiv", "lt", ...)."""
 
     @property
     def name(self) -> str:
@@ -206,28 +221,33 @@ class Binary(PrimExpr):
 
 
 @register_object("tx.Not")
+@_folding(lambda a, span=None: _NOT(a, span))
 class Not(PrimExpr):
-    """Logical negation."""
+    """Not(a): logical negation."""
 
 
 @register_object("tx.Select")
+@_folding(lambda cond, true_value, false_value, span=None: _api.select(cond, true_value, false_value, span))
 class Select(PrimExpr):
-    """cond ? true_value : false_value; only the chosen arm is evaluated."""
+    """Select(cond, true_value, false_value); only the chosen arm is evaluated."""
 
 
 @register_object("tx.Cast")
+@_folding(lambda dtype, value, span=None: _api.cast(dtype, value, span))
 class Cast(PrimExpr):
-    """Value conversion."""
+    """Cast(dtype, value): value conversion."""
 
 
 @register_object("tx.Ramp")
+@_folding(lambda base, stride, lanes, span=None: _api.ramp(base, stride, lanes, span))
 class Ramp(PrimExpr):
-    """base, base+stride, ...: a vector index."""
+    """Ramp(base, stride, lanes): the vector base, base+stride, ...; as an index, a vector access."""
 
 
 @register_object("tx.Broadcast")
+@_folding(lambda value, lanes, span=None: _api.broadcast(value, lanes, span))
 class Broadcast(PrimExpr):
-    """One value in every lane."""
+    """Broadcast(value, lanes): one value in every lane."""
 
 
 @register_object("tx.Call")
@@ -301,7 +321,12 @@ def _stmt(key, fields, doc):
     return register_object(key)(cls)
 
 
-SeqStmt = _stmt("tx.SeqStmt", ["seq"], "Statements in order.")
+@register_object("tx.SeqStmt")
+@_folding(lambda seq, span=None: _api.SeqStmt(list(seq), span))
+class SeqStmt(Stmt):
+    """SeqStmt(seq): statements in order, flattened; a sequence of one is that statement."""
+
+
 Bind = _stmt("tx.Bind", ["var", "value"], "Immutable definition, visible in the rest of the sequence.")
 AllocBuffer = _stmt("tx.AllocBuffer", ["buffer"], "Uninitialised storage.")
 DeclBuffer = _stmt("tx.DeclBuffer", ["buffer"], "A view of existing storage.")

@@ -1,6 +1,6 @@
 """The way from a parsed function to a kernel: one list of named passes.
 
-`lower(func, target)` runs PASSES and returns the native function, `build_kernel` also splits host from device.
+`lower(func, target)` runs PASSES and returns the native function; `build_kernel` also splits host and device.
 With TIRX_VERIFY=1 the function is verified before the first pass and after each; TIRX_DUMP=dir writes the
 text after each pass to dir/<function>/<nn>_<pass>.py.
 """
@@ -14,6 +14,7 @@ from typing import NamedTuple
 import tvm_ffi
 
 from . import _ffi_api as _api
+from . import arith, scope  # noqa: F401  (the classes of what rules receive)
 from .errors import InternalError, VerifyError
 from .targets import Target
 
@@ -71,7 +72,7 @@ PASSES = (
     Pass("check_no_tile_calls", _cpp("check_no_tile_calls"), "what follows knows no tile calls"),
     Pass("apply_layouts", _cpp("apply_layouts"),
          "while scope ids are variables with known ranges, which proves vector accesses"),
-    Pass("plan_shared", _cpp("plan_shared", True), "needs flat buffers; early, because it reports a user error"),
+    Pass("plan_shared", _cpp("plan_shared", True), "needs flat buffers; early, as it reports user errors"),
     Pass("lower_scope_ids", _cpp("lower_scope_ids"), "the last user of scope ids was apply_layouts"),
 )  # fmt: skip
 
@@ -85,8 +86,11 @@ def _run(p: Pass, func, target, times):
 
 
 def lower(func, target, *, times=None, until=None):
-    """`func` at the native stage (ARCHITECTURE.md). `times`: a dict that receives seconds per pass. `until`: the
-    name of the last pass to run. Raises TirxError for the user's mistakes, InternalError for this package's."""
+    """`func` at the native stage (ARCHITECTURE.md).
+
+    times: a dict that receives seconds per pass. until: the name of the last pass to run. Raises TirxError for
+    the user's mistakes and InternalError for this package's.
+    """
     target = Target.of(target)
     verify = os.environ.get("TIRX_VERIFY") == "1" and hasattr(_api, "verify")
     dump = _Dump(func) if os.environ.get("TIRX_DUMP") else None
@@ -123,8 +127,8 @@ def stages(func, target) -> dict:
 
 
 def _verify(func, stage, after):
-    """Raise when `func` is not legal at `stage`: VerifyError for a program as it came, InternalError naming the
-    pass for one that a pass made."""
+    """Raise when `func` is not legal at `stage`: VerifyError for a program as it came (`after` is None),
+    InternalError naming the pass for one that a pass made."""
     problems = _api.verify(func, stage)
     if not problems:
         return

@@ -85,9 +85,9 @@ void ExprPrinter::Dispatch(const PrimExpr& e, Prec prec, Literal literal) {
       return Function("T.Select", {n->cond, n->true_value, n->false_value});
     }
     case ExprKind::kCast:
-      Open("T." + DTypeName(e->dtype) + "(");
-      Expr(e.as<CastNode>()->value, Prec::kAny, Literal::kExplicit);
-      return Close(")");
+      Open("T.cast(");
+      Expr(e.as<CastNode>()->value);
+      return Close((", " + Quote(DTypeName(e->dtype)) + ")").c_str());
     case ExprKind::kRamp: {
       auto* n = e.as<RampNode>();
       return Function("T.Ramp", {n->base, n->stride, n->lanes});
@@ -103,14 +103,16 @@ void ExprPrinter::Dispatch(const PrimExpr& e, Prec prec, Literal literal) {
 
 void ExprPrinter::IntLiteral(const IntImmNode* n, Literal literal) {
   DType t = n->dtype;
-  bool bare = !IsBool(t) && (literal == Literal::kAdapts ||
-                             (literal == Literal::kDefault && t == kInt32));
-  if (!bare) {
-    line_ += IsBool(t) ? std::string(n->value ? "T.bool(True)" : "T.bool(False)")
-                       : "T." + DTypeName(t) + "(" + IntText(n) + ")";
-    return;
+  bool huge = IsUnsigned(t) && n->value < 0;  // no int64: the FFI takes no such Python integer
+  bool bare = literal == Literal::kAdapts ? !IsBool(t) && !huge
+                                          : literal == Literal::kDefault && t == kInt32;
+  if (bare) {
+    line_ += IntText(n);
+  } else if (IsBool(t)) {
+    line_ += n->value ? "T.bool(True)" : "T.bool(False)";
+  } else {
+    line_ += "T." + DTypeName(t) + "(" + IntText(n) + ")";
   }
-  line_ += IntText(n);
 }
 
 void ExprPrinter::FloatLiteral(const FloatImmNode* n, Literal literal) {
@@ -233,6 +235,9 @@ void ExprPrinter::CallText(const CallNode* n, Prec prec) {
     return Prefix("~", Prec::kUnary, n->args[0], prec);
   }
   if (math) return Arguments("T." + std::string(op.substr(3)), n->args);
+  if (op == "tx.filter_range" && n->dtype == kBool && n->attrs.empty() && n->args.size() == 3) {
+    return Arguments("T.filter_range", n->args);
+  }
   if (op == "tx.address_of" && n->dtype == kHandle && n->attrs.empty() && n->args.size() == 1) {
     return Arguments("T.address_of", n->args);
   }
@@ -241,7 +246,27 @@ void ExprPrinter::CallText(const CallNode* n, Prec prec) {
     Expr(n->args[0]);
     return Close(")");
   }
-  if (!InstructionCall(n)) GeneralCall(n);
+  if (!InstructionCall(n) && !UserCall(n)) GeneralCall(n);
+}
+
+/*! T.cuda.func_call: user source, with exactly the attributes that the function gives it. */
+bool ExprPrinter::UserCall(const CallNode* n) {
+  if (n->op != "tx.func_call" || n->attrs.size() != 3) return false;
+  auto text = [&](const char* key) -> ffi::Optional<ffi::String> {
+    auto it = n->attrs.find(key);
+    return it == n->attrs.end() ? std::nullopt : (*it).second.as<ffi::String>();
+  };
+  auto name = text("name"), source = text("source"), type = text("return_type");
+  if (!name.has_value() || !source.has_value() || !type.has_value()) return false;
+  if (DTypeName(n->dtype) != std::string(*type)) return false;
+  Open("T.cuda.func_call(" + Quote(View(*name)));
+  for (const PrimExpr& a : n->args) {
+    line_ += ", ";
+    Expr(a);
+  }
+  line_ += ", source_code=" + Quote(View(*source));
+  Close((", return_type=" + Quote(View(*type)) + ")").c_str());
+  return true;
 }
 
 void ExprPrinter::Arguments(const std::string& name, const ffi::Array<PrimExpr>& args) {

@@ -84,6 +84,7 @@ class ExprPrinter {
   void Prefix(const char* text, Prec own, const PrimExpr& a, Prec prec);
   void CallText(const CallNode* n, Prec prec);
   void Arguments(const std::string& name, const ffi::Array<PrimExpr>& args);
+  bool UserCall(const CallNode* n);
   bool InstructionCall(const CallNode* n);
   void GeneralCall(const CallNode* n);
   void Other(const PrimExpr& e);

@@ -198,29 +198,31 @@ void ScriptPrinter::Store(const BufferStoreNode* n) {
 }
 
 void ScriptPrinter::Evaluation(const EvaluateNode* n) {
-  bool text = n->value.as<StringImmNode>() != nullptr;  // a bare string would be a docstring
-  if (text) line_ += "T.evaluate(";
-  Root(n->value, Literal::kExplicit);
-  Line(text ? ")" : "");
+  bool alone = n->value.as<CallNode>() != nullptr;
+  if (!alone) line_ += "T.evaluate(";
+  Root(n->value);
+  Line(alone ? "" : ")");
 }
 
 void ScriptPrinter::LoopRange(const ForNode* n) {
-  line_ += n->kind == "serial" && n->annotations.empty() ? "range" : "T." + std::string(n->kind);
-  line_ += "(";
+  line_ += "T." + std::string(n->kind) + "(";
+  DType t = n->loop_var->dtype;
+  Literal literal = t == kInt32 ? Literal::kDefault : Literal::kAdapts;
   auto lo = AsInt(n->min), count = AsInt(n->extent);
   if (lo != 0) {
-    Expr(n->min);
+    Expr(n->min, Prec::kAny, literal);
     line_ += ", ";
   }
   if (lo == 0) {
-    Expr(n->extent);
-  } else if (lo && count && FoldInt(BinOp::kAdd, n->min->dtype, *lo, *count)) {
-    Expr(n->min + n->extent);
+    Expr(n->extent, Prec::kAny, literal);
+  } else if (lo && count && FoldInt(BinOp::kAdd, t, *lo, *count)) {
+    Expr(n->min + n->extent, Prec::kAny, literal);
   } else {
-    Expr(n->min, Prec::kSum);
+    Expr(n->min, Prec::kSum, literal);
     line_ += " + ";
-    Expr(n->extent, Prec::kProduct);
+    Expr(n->extent, Prec::kProduct, literal);
   }
+  if (t != kInt32) line_ += ", dtype=" + Quote(DTypeName(t));
   if (!n->annotations.empty()) {
     line_ += ", annotations=";
     Value(n->annotations);
@@ -270,8 +272,9 @@ void ScriptPrinter::ScopeIds(const ScopeIdDefNode* n) {
     line_ += "]";
   }
   const char* comma = n->extents.empty() ? "" : ", ";
-  if (!n->vars.empty() && n->vars[0]->dtype != kInt32) {
-    line_ += comma + ("dtype=" + Quote(DTypeName(n->vars[0]->dtype)));
+  DType t = n->vars[0]->dtype;
+  if (t != kInt32) {
+    line_ += comma + ("dtype=" + Quote(DTypeName(t)));
     comma = ", ";
   }
   Keywords(n->attrs, comma);
@@ -280,12 +283,7 @@ void ScriptPrinter::ScopeIds(const ScopeIdDefNode* n) {
 
 void ScriptPrinter::FilterText(const FilterNode* n) {
   line_ += "with T.filter(";
-  auto* range = n->cond.as<CallNode>();
-  if (range && range->op == "tx.filter_range" && range->args.size() == 3 && range->attrs.empty()) {
-    ExprList(range->args);
-  } else {
-    Root(n->cond, Literal::kExplicit);
-  }
+  Root(n->cond);
   Line("):");
   Block(n->body);
 }

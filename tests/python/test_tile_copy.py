@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tile_eval import Machine, places
-from tile_fakes import TEAMS, SmallAnalyzer, T, cuda_context, region, tile_call, whole
+from tile_fakes import TEAMS, T, cuda_context, facts, region, tile_call, whole
 from tirx import ir
 from tirx.errors import DispatchError, ScopeError, TypeMismatch
 from tirx.ir import _api
@@ -99,7 +99,7 @@ def test_row_length_limits_the_width(columns, lanes):
     assert set(m.widths) == {("global", lanes), ("shared", lanes)}
 
 
-@pytest.mark.parametrize("align, lanes", [(16, 4), (8, 2), (4, 1), (0, 1)])
+@pytest.mark.parametrize("align, lanes", [(16, 4), (8, 2), (4, 1), (0, 4)])
 def test_promised_alignment_limits_the_width(align, lanes):
     src, dst = buffer([256], "float32", align=align), buffer([256], "float32", align=16)
     _, m = check_move(whole(dst), whole(src), "cta", 32)
@@ -369,7 +369,7 @@ def test_offsets_keep_their_divisors():
         call = tile_call("copy", whole(dst), region(src, (i * step, 64)), scope="cta")
         decision = lower(call, cuda_context("cta", 16))[1]
         assert f"{4 * lanes}-byte" in decision.instructions[0]["instruction"]
-    known = SmallAnalyzer(divisors={i: 4})
+    known = facts(divisors={i: 4})
     decision = lower(
         tile_call("copy", whole(dst), region(src, (i, 64)), scope="cta"),
         cuda_context("cta", 16, analyzer=known),
@@ -382,7 +382,7 @@ def test_offsets_keep_their_divisors():
 def test_symbolic_extents_are_guarded(rows, columns, variant):
     m_, n_ = ir.Var("m"), ir.Var("n")
     dst, src = buffer([8, 16], "float32", "shared"), buffer([40, 40], "float32")
-    known = SmallAnalyzer(bounds={m_: (0, 8), n_: (0, 16)})
+    known = facts({m_: (0, 9), n_: (0, 17)})
     call = tile_call(
         "copy", region(dst, (0, m_), (0, n_)), region(src, (2, m_), (4, n_)), scope="cta", dispatch=variant
     )

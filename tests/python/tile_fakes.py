@@ -1,9 +1,9 @@
 """Stand-ins for the dispatch context, so that rules can be tested one call at a time."""
 
-from math import gcd
 from types import SimpleNamespace
 
 from tirx import ir
+from tirx.arith import Analyzer
 from tirx.tile import TileCall, TileContext
 from tirx.tile.operand import facts_of
 
@@ -38,25 +38,14 @@ def plain_context(kind="fake", arch="x1", scope="cta", features=(), **fields):
     return TileContext(SimpleNamespace(target=target, scope=scope, **fields))
 
 
-class SmallAnalyzer:
-    """Divisors and bounds of sums and products of variables with known facts."""
-
-    def __init__(self, divisors=None, bounds=None):
-        self.divisors, self.bounds = divisors or {}, bounds or {}
-
-    def divisor(self, e):
-        if isinstance(e, ir.IntImm):
-            return abs(e.value)
-        if isinstance(e, ir.Var):
-            return self.divisors.get(e, 1)
-        if isinstance(e, ir.Binary) and e.name in ("add", "sub"):
-            return gcd(self.divisor(e.a), self.divisor(e.b))
-        if isinstance(e, ir.Binary) and e.name == "mul":
-            return self.divisor(e.a) * self.divisor(e.b)
-        return 1
-
-    def bound(self, e):
-        return self.bounds.get(e, (-(1 << 62), 1 << 62))
+def facts(bounds=None, divisors=None):
+    """An analyzer that knows ranges {variable: (min, extent)} and divisors {variable: factor}."""
+    analyzer = Analyzer()
+    for var, (low, extent) in (bounds or {}).items():
+        analyzer.bind(var, low, extent)
+    for var, factor in (divisors or {}).items():
+        analyzer.bind_modular(var, factor)
+    return analyzer
 
 
 T = ir.Var("t")
@@ -72,7 +61,7 @@ def cuda_context(scope="cta", threads=None, features=("cp.async", "ldmatrix", "s
         return ir.Buffer(str(buffer.name), buffer.data, [facts.owned()], buffer.dtype, None, "local")
 
     return plain_context(
-        "cuda", "sm_90a", scope, features, analyzer=analyzer or SmallAnalyzer(), team_size=n, active=n,
+        "cuda", "sm_90a", scope, features, analyzer=analyzer or facts({T: (0, n)}), team_size=n, active=n,
         full=True, thread_in_team=T, thread_index=T, lane=T % 32, warp=T // 32, num_threads=n,
         local_view=local_view,
     )  # fmt: skip

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from math import gcd
 
+from .. import _ffi_api as _api
 from ..ir import Buffer
 from .builder import as_int, expr_text, plus, times
 from .registry import fail
@@ -28,7 +29,7 @@ THREAD_AXES = {
     "wgid": (128, ("cta",)),
 }
 LARGEST_BOX = 1 << 20  # elements of one dimension; larger or unbounded extents have no box
-STORAGE_ALIGN = 16  # bytes: what the compiler's own allocations are aligned to at least
+STORAGE_ALIGN = 16  # bytes: kernel parameters and allocations without align= (include/tirx/ir/buffer.h)
 
 
 class Sym:
@@ -59,8 +60,8 @@ class BufferFacts:
     replicas and offsets of the layout, swizzle (per_element, bits, shift), byte alignment."""
 
     __slots__ = (
-        "bits", "scope", "space", "shape", "align", "swizzle", "shard", "replica", "m_offset", "t_offset",
-        "axes", "_dims", "_flat",
+        "bits", "scope", "space", "shape", "align", "swizzle", "layout", "replica", "offset", "axes", "_dims",
+        "_flat",
     )  # fmt: skip
 
     def __init__(self, buffer):
@@ -69,36 +70,34 @@ class BufferFacts:
         self.space = "shared" if self.scope.startswith("shared") else self.scope
         self.shape = [int_or_expr(n) for n in buffer.shape]
         self.align = _base_alignment(buffer, self)
-        self.swizzle, self.shard, self.replica, self.m_offset, self.t_offset = None, None, (), 0, {}
+        self.swizzle, self.layout, self.replica, self.offset = None, None, (), {}
         self.axes, self._dims, self._flat = frozenset(), None, None
-        self._read_layout(buffer.layout)
+        if buffer.layout is not None:
+            self._read_layout(buffer.layout)
 
     def _read_layout(self, layout):
-        if layout is None:
-            return
         if hasattr(layout, "swizzle_len"):
             self.swizzle = (layout.per_element, layout.swizzle_len, layout.atom_len)
             layout = layout.tile_layout
-        self.shard = [_iter_of(it) for it in layout.shard]
+        self.layout, self.offset = layout, _offsets(layout)
         self.replica = tuple(_iter_of(it) for it in layout.replica)
-        offset = {str(k): int_or_expr(v) for k, v in layout.offset.items()}
-        self.m_offset, self.t_offset = offset.pop("m", 0), offset
-        used = [axis for _, _, axis in (*self.shard, *self.replica)] + list(offset)
-        self.axes = frozenset(axis for axis in used if axis != "m")
+        used = [str(it.axis) for it in layout.shard] + [axis for _, _, axis in self.replica]
+        self.axes = frozenset(axis for axis in [*used, *self.offset] if axis != "m")
 
     def dims(self):
         """Per dimension of the buffer, its iters (extent, stride, axis), outermost first. May decline."""
         if self._dims is None:
-            self._dims = _row_major(self.shape) if self.shard is None else _group(self.shard, self.shape)
+            self._dims = _row_major(self.shape) if self.layout is None else _grouped(self.layout, self.shape)
         return self._dims
 
     def owned(self):
         """Elements of the storage behind the memory coordinate: the largest one plus 1, or None."""
         iters = [it for dim in self.dims() for it in dim] + list(self.replica)
         memory = [(e, s) for e, s, axis in iters if axis == "m"]
-        if type(self.m_offset) is not int or not all(type(e) is int and type(s) is int for e, s in memory):
+        first = self.offset.get("m", 0)
+        if type(first) is not int or not all(type(e) is int and type(s) is int for e, s in memory):
             return None
-        return sum((e - 1) * s for e, s in memory) + 1 + self.m_offset
+        return sum((e - 1) * s for e, s in memory) + 1 + first
 
     def flat(self, buffer):
         """The buffer as flat elements over the same data, indexed by memory coordinate."""
@@ -121,6 +120,10 @@ def int_or_expr(e):
     return e if value is None else value
 
 
+def _offsets(layout) -> dict:
+    return {str(axis): int_or_expr(v) for axis, v in layout.offset.items()}
+
+
 def _iter_of(it):
     return int_or_expr(it.extent), int_or_expr(it.stride), str(it.axis)
 
@@ -129,11 +132,9 @@ def _base_alignment(buffer, facts) -> int:
     """Bytes that divide the address of element 0."""
     if buffer.align:
         return buffer.align
-    element = max(1, facts.bits // 8)
     offset, fixed = as_int(buffer.elem_offset), buffer.allocated_addr
-    known = offset is not None and (fixed is None or as_int(fixed) is not None)
-    if facts.space not in ("shared", "local") or not known:
-        return element
+    if offset is None or (fixed is not None and as_int(fixed) is None):
+        return max(1, facts.bits // 8)
     return gcd(STORAGE_ALIGN, offset * facts.bits // 8, as_int(fixed) or 0)
 
 
@@ -146,31 +147,11 @@ def _row_major(shape):
     return dims[::-1]
 
 
-def _group(shard, shape):
-    """Split a row-major list of iters into one list per dimension (paper 5.1, group)."""
-    dims, rest = [], list(shard)
-    for n in reversed(shape):
-        dims.append(_take(rest, n))
-    if any(e != 1 for e, _, _ in rest):
-        fail("the layout has more elements than the buffer's shape")
-    return dims[::-1]
-
-
-def _take(rest, need):
-    """Pop iters that multiply to `need` off the end of `rest`, splitting the last one."""
-    dim, size = [], need
-    while type(need) is int and need > 1 and rest:
-        extent, stride, axis = rest.pop()
-        if type(extent) is not int or (need % extent and extent % need):
-            fail(f"the layout's iterator of extent {expr_text(extent)} does not split dimension {size}")
-        if extent > need:
-            rest.append((extent // need, stride * need, axis))
-            extent = need
-        dim.append((extent, stride, axis))
-        need //= extent
-    if need != 1 if type(need) is int else True:
-        fail(f"dimension {expr_text(size)} is not made of whole iterators of the layout")
-    return dim[::-1]
+def _grouped(layout, shape, analyzer=None):
+    """Per dimension of `shape` the iters of a TileLayout that make it up (paper 5.1, group)."""
+    grouped, *seps = _api.layout_group(layout, shape, analyzer)
+    iters = [_iter_of(it) for it in grouped.shard]
+    return [iters[i:j] for i, j in zip(seps, seps[1:])]
 
 
 _FACTS: dict = {}
@@ -252,36 +233,41 @@ class View:
     __slots__ = ("op", "dims", "base", "threads", "replica", "divisor")
 
     def __init__(self, op, extents, ctx):
-        self.op, self.base, self.threads, self.dims = op, op.facts.m_offset, 0, []
-        for axis, steps in op.facts.t_offset.items():
-            self._advance(steps, 1, axis)
-        self.replica = tuple((e, *_split_axis(s, axis)) for e, s, axis in op.facts.replica)
-        box = dict(zip(op.kept, extents))
-        for i, iters in enumerate(op.facts.dims()):
-            kept = self._slice(iters, op.starts[i], box.get(i, 1), op.facts.shape[i], ctx)
-            if i in box:
-                self.dims.append([(e, *_split_axis(s, axis)) for e, s, axis in kept])
+        self.op, self.base, self.threads = op, 0, 0
+        box, facts = dict(zip(op.kept, extents)), op.facts
+        wanted = [box.get(i, 1) for i in range(len(op.starts))]
+        dims, offset = self._slice(facts, wanted, ctx)
+        self.dims = [[(e, *_split_axis(s, axis)) for e, s, axis in dims[i]] for i in op.kept]
+        for axis, steps in offset:
+            self._advance(steps, axis)
+        self.replica = tuple((e, *_split_axis(s, axis)) for e, s, axis in facts.replica)
         self.divisor = abs(self.base) if type(self.base) is int else ctx.analyzer.divisor(self.base)
 
-    def _slice(self, iters, start, extent, whole, ctx):
-        if type(start) is int and start == 0 and extent == whole:
-            return iters
-        if len(iters) == 1:
-            self._advance(start, *iters[0][1:])
-            return [(extent, *iters[0][1:])]
-        kept, fixed = _split_slice(iters, start, extent, ctx)
-        for where, (_, stride, axis) in fixed:
-            self._advance(where, stride, axis)
-        return kept
+    def _slice(self, facts, wanted, ctx):
+        """(iters per dimension, offsets [(axis, steps)]) of the box at op.starts."""
+        dims, offset = [], list(facts.offset.items())
+        for iters, start, extent, whole in zip(facts.dims(), self.op.starts, wanted, facts.shape):
+            if type(start) is int and start == 0 and extent == whole:
+                dims.append(iters)
+            elif len(iters) == 1:
+                _, stride, axis = iters[0]
+                dims.append([(extent, stride, axis)])
+                offset.append((axis, times(start, stride.expr if isinstance(stride, Sym) else stride)))
+            else:
+                return self._slice_layout(facts, wanted, ctx)
+        return dims, offset
 
-    def _advance(self, steps, stride, axis):
-        """Move the first element by `steps` of an iterator."""
-        if type(steps) is int and steps == 0:
-            return
+    def _slice_layout(self, facts, wanted, ctx):
+        """The general slice (paper 5.1), which declines when the box is not a layout."""
+        part = _api.layout_slice(facts.layout, facts.shape, self.op.starts, wanted, ctx.analyzer)
+        return _grouped(part, wanted, ctx.analyzer), list(_offsets(part).items())
+
+    def _advance(self, steps, axis):
+        """Move the first element by `steps` along an axis."""
         if axis == "m":
-            self.base = plus(self.base, times(steps, stride.expr if isinstance(stride, Sym) else stride))
+            self.base = plus(self.base, steps)
         elif type(steps) is int:
-            self.threads += steps * _split_axis(stride, axis)[1]
+            self.threads += _split_axis(steps, axis)[1]
         else:
             fail(f"{self.op.name} starts at a run-time position along the threads that own it")
 
@@ -338,44 +324,3 @@ def _split_axis(stride, axis):
     if axis not in THREAD_AXES or type(stride) is not int:
         fail(f"axis {axis} does not number threads of a CTA")
     return 0, stride * THREAD_AXES[axis][0]
-
-
-def _split_slice(iters, start, extent, ctx):
-    """Slice [start, start + extent) of one dimension made of several iters (paper 5.1, slice).
-
-    Inner iters inside the region stay whole, at most one iter is cut, the outer ones are fixed. Returns
-    (kept iters, [(digit, iter)]) or declines when the region is not such a box.
-    """
-    kept, fixed, inner, need = [], [], 1, extent
-    for n, stride, axis in reversed(iters):
-        if need % n == 0 and _multiple(start, inner * n, ctx):
-            kept.append((n, stride, axis))
-            need //= n
-        else:
-            where = _digit(start, inner, n)
-            if need > 1:
-                _require_fit(where, need, n, start, inner, ctx)
-                kept.append((need, stride, axis))
-                need = 1
-            fixed.append((where, (n, stride, axis)))
-        inner *= n
-    return kept[::-1], fixed
-
-
-def _multiple(start, k, ctx) -> bool:
-    if type(start) is int:
-        return start % k == 0
-    return k == 1 or ctx.analyzer.divisor(start) % k == 0
-
-
-def _digit(start, inner, n):
-    if type(start) is int:
-        return start // inner % n
-    return (start if inner == 1 else start // inner) % n
-
-
-def _require_fit(where, need, n, start, inner, ctx):
-    """Decline unless the digits where .. where + need - 1 exist and the lower digits of start are 0."""
-    fits = where + need <= n if type(where) is int else n % need == 0 and _multiple(start, inner * need, ctx)
-    if not (fits and _multiple(start, inner, ctx)):
-        fail(f"the slice at {expr_text(start)} crosses the layout's iterator of extent {n}")
