@@ -33,17 +33,18 @@ class _Coordinate:
         return self.name, self.space
 
 
-def scalar_loops(call, ctx, operands, body, written=1):
+def scalar_loops(call, ctx, operands, body, written=1, coordinates=False):
     """(statement, steps): `body(indices)` once per element of `operands` (equal shapes).
 
     indices[k] is, for a distributed operand, the flat index in its local view, and otherwise the list of
-    logical indices of its buffer: both index `op.storage(ctx)`. Records the coverage. Declines when two
-    distributed operands keep an element on different threads.
+    logical indices of its buffer: both index `op.storage(ctx)`. With `coordinates`, body also gets the list of
+    coordinates of the element in the operands' shape. Records the coverage. Declines when two distributed
+    operands keep an element on different threads.
     """
     try:
         extents, limits = box_of(operands, ctx)
     except DispatchFail:
-        return _unbounded_loops(call, ctx, operands, body)
+        return _unbounded_loops(call, ctx, operands, body, coordinates)
     owned = [op for op in operands if op.distributed]
     views = [View(op, extents, ctx) for op in owned]
     space = "local" if any(op.space == "local" for op in operands) else "index"
@@ -54,8 +55,9 @@ def scalar_loops(call, ctx, operands, body, written=1):
     n = len(owned)
 
     def access(values):
-        flat, coordinates = iter(values[:n]), values[n : n + len(extents)]
-        return body([next(flat) if op.distributed else _logical(op, coordinates) for op in operands])
+        flat, where = iter(values[:n]), values[n : n + len(extents)]
+        indices = [next(flat) if op.distributed else _logical(op, where) for op in operands]
+        return body(indices, where) if coordinates else body(indices)
 
     return emit(work, ctx, call.builder(), access), work.part.steps
 
@@ -67,7 +69,7 @@ def _logical(op, coordinates):
     return indices
 
 
-def _unbounded_loops(call, ctx, operands, body):
+def _unbounded_loops(call, ctx, operands, body, coordinates):
     """Element numbers t, t + T, t + 2T, ... below a symbolic total."""
     if any(op.distributed for op in operands):
         fail("a symbolic extent without a bound cannot index a fragment")
@@ -79,8 +81,9 @@ def _unbounded_loops(call, ctx, operands, body):
 
     def turn(i):
         number, bind = b.bind("element", plus(times(i, team), t), total.dtype)
-        coordinates = _unravel(number, extents)
-        stmt = body([_logical(op, coordinates) for op in operands])
+        where = _unravel(number, extents)
+        indices = [_logical(op, where) for op in operands]
+        stmt = body(indices, where) if coordinates else body(indices)
         return b.seq(bind, b.when([number < total] if team > 1 else [], stmt))
 
     ctx.covers(proof_text("all", team, "ceil(elements / threads)", 1, ", element < total"))
