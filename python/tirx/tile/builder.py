@@ -115,14 +115,14 @@ class Builder:
         """Statements in order; nested sequences are flattened."""
         return stmts[0] if len(stmts) == 1 else _api.SeqStmt(list(stmts), self.span)
 
-    def when(self, conditions, stmt):
-        """`stmt` under the conjunction of `conditions` (a list, possibly empty)."""
+    def when(self, conditions, stmt, otherwise=None):
+        """`stmt` under the conjunction of `conditions` (a list, possibly empty), else `otherwise`."""
         if not conditions:
             return stmt
         both = conditions[0]
         for c in conditions[1:]:
             both = logical_and(both, c)
-        return _api.IfThenElse(both, stmt, None, self.span)
+        return _api.IfThenElse(both, stmt, otherwise, self.span)
 
     def bind(self, name, value, dtype="int32"):
         """(variable, statement) of an immutable definition."""

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from math import prod
 
+from ..ir import const
 from .builder import digit, plus, swizzled, times
 from .operand import Sym
 
 UNROLL_LIMIT = 64  # iterations; longer loops that touch no registers stay loops
 
 
-def emit(work, ctx, b, body):
+def emit(work, ctx, b, body, otherwise=None, conditions=()):
     """The loops of `work` around `body(indices)`.
 
     indices[k] is the flat element index of the access's first element in operand k (see View.flat);
-    the access spans `work.part.lanes` elements. Guards for tails and symbolic extents are added here.
+    the access spans `work.part.lanes` elements. Guards for tails and symbolic extents are added here, and
+    `conditions` beside them; `otherwise(indices)` runs where a limit or one of `conditions` fails.
     """
     part = work.part
     t = ctx.thread_in_team if part.team > 1 else 0
     fixed = [(s, digit(t, d, e)) for s, d, e in part.threads]
-    outer, inner = _limit_conditions(work, fixed)
+    outer, inner = _limit_conditions(work, fixed) if otherwise is None else ([], list(work.limits))
     guards = [digit(t, d, e).equal(v) for d, e, v in part.owners]
     if part.first is not None:
         guards.append(t < part.first)
@@ -27,11 +29,22 @@ def emit(work, ctx, b, body):
 
     def access(extra):
         digits = fixed + extra
-        conditions = [_coordinate(d, digits) < work.limits[d] for d in inner]
-        return b.when(conditions, body([address(v, k, digits) for k, v in enumerate(work.views)]))
+        where = [address(v, k, digits) for k, v in enumerate(work.views)]
+        holds = [_below(_coordinate(d, digits), work.limits[d]) for d in inner]
+        if otherwise is None:
+            return b.when(holds, body(where))
+        return b.when([*conditions, *holds], body(where), otherwise(where))
 
-    conditions = guards + [_coordinate(d, fixed) < work.limits[d] for d in outer]
-    return b.when(conditions, _chunk_loop(part, t, b, kinds, access))
+    around = guards + [_below(_coordinate(d, fixed), work.limits[d]) for d in outer]
+    around += conditions if otherwise is None else ()
+    return b.when(around, _chunk_loop(part, t, b, kinds, access))
+
+
+def _below(coordinate, limit):
+    """coordinate < limit as a bool expression; either may be a Python int."""
+    if type(coordinate) is int and type(limit) is int:
+        return const(int(coordinate < limit), "bool")
+    return coordinate < limit if type(coordinate) is not int else limit > coordinate
 
 
 def _chunk_loop(part, t, b, kinds, access):

@@ -214,13 +214,13 @@ class Work:
 _CACHE: dict = {}
 
 
-def partition(ctx, operands, widths=WIDTHS, lead=None, written=1, registers=False) -> Work:
+def partition(ctx, operands, widths=WIDTHS, lead=None, written=1, registers=False, edges=None) -> Work:
     """Divide the elements of `operands` (equal shapes; the first `written` are written) over the team.
 
     widths: access widths in bits to try, widest first, of the operand with the widest element; lead: the
     operand whose addresses neighbouring threads should share (default: a global one, else the first);
-    registers: form vectors even when every operand is in registers (packed arithmetic).
-    Declines when the layouts have no common refinement or place an element on different threads.
+    registers: form vectors even when every operand is in registers (packed arithmetic); edges: an Edges,
+    whose limits no vector may straddle. Declines when the layouts have no common refinement or place an element on different threads.
     """
     extents, limits = box_of(operands, ctx)
     views = [View(op, extents, ctx) for op in operands]
@@ -228,12 +228,21 @@ def partition(ctx, operands, widths=WIDTHS, lead=None, written=1, registers=Fals
         widths = ()  # registers move one by one
     if lead is None:
         lead = next((k for k, v in enumerate(views) if v.space == "global"), 0)
+    if edges is not None:
+        limits = join_limits(limits, edges)
     return divide(ctx, views, extents, limits, widths, lead, written)
+
+
+def join_limits(limits, edges):
+    """Symbolic extents and the ends of a tensor, one limit per dimension."""
+    if both := sorted(set(limits) & set(edges.limits)):
+        fail(f"dimension {both[0]} has a symbolic extent and reaches past the end of the tensor")
+    return {**limits, **edges.limits}
 
 
 def divide(ctx, views, extents, limits, widths, lead, written) -> Work:
     """`partition` for views that the caller made."""
-    divisors = {d: ctx.analyzer.divisor(e) for d, e in limits.items()}
+    divisors = {d: abs(e) if type(e) is int else ctx.analyzer.divisor(e) for d, e in limits.items()}
     key = _key(ctx, views, extents, divisors, widths, lead, written)
     part = _CACHE.get(key) if key else None
     if part is None:

@@ -11,7 +11,7 @@ from .builder import plus, times
 from .coverage import proof_text
 from .emit import emit
 from .operand import View, box_of
-from .partition import divide
+from .partition import divide, join_limits
 from .registry import DispatchFail, fail
 
 
@@ -33,18 +33,23 @@ class _Coordinate:
         return self.name, self.space
 
 
-def scalar_loops(call, ctx, operands, body, written=1, coordinates=False):
+def scalar_loops(call, ctx, operands, body, written=1, coordinates=False, edges=None, otherwise=None):
     """(statement, steps): `body(indices)` once per element of `operands` (equal shapes).
 
     indices[k] is, for a distributed operand, the flat index in its local view, and otherwise the list of
-    logical indices of its buffer: both index `op.storage(ctx)`. With `coordinates`, body also gets the list of
-    coordinates of the element in the operands' shape. Records the coverage. Declines when two distributed
+    logical indices of its buffer: both index `op.storage(ctx)`. With `coordinates`, body also gets the
+    coordinates of the element in the operands' shape. Elements outside `edges` get `otherwise(indices)`, or
+    nothing. Records the coverage. Declines when two distributed
     operands keep an element on different threads.
     """
     try:
         extents, limits = box_of(operands, ctx)
     except DispatchFail:
+        if edges is not None:
+            raise
         return _unbounded_loops(call, ctx, operands, body, coordinates)
+    if edges is not None:
+        limits = join_limits(limits, edges)
     owned = [op for op in operands if op.distributed]
     views = [View(op, extents, ctx) for op in owned]
     space = "local" if any(op.space == "local" for op in operands) else "index"
@@ -54,12 +59,14 @@ def scalar_loops(call, ctx, operands, body, written=1, coordinates=False):
     ctx.covers(work.part.proof + "".join(f", where index {d} < extent" for d in limits))
     n = len(owned)
 
-    def access(values):
+    def access(values, body=body):
         flat, where = iter(values[:n]), values[n : n + len(extents)]
         indices = [next(flat) if op.distributed else _logical(op, where) for op in operands]
         return body(indices, where) if coordinates else body(indices)
 
-    return emit(work, ctx, call.builder(), access), work.part.steps
+    outside = None if otherwise is None else lambda values: access(values, otherwise)
+    conditions = edges.conditions if edges is not None else ()
+    return emit(work, ctx, call.builder(), access, outside, conditions), work.part.steps
 
 
 def _logical(op, coordinates):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir import PrimExpr
+from ....tile.edges import OOB_CONFIG, edges_of
 from ....tile.emit import emit
 from ....tile.partition import partition
 from ....tile.registry import Predicate, fail, register_dispatch
@@ -12,6 +13,7 @@ _CONFIG = {
     "prefetch_size": "64, 128 or 256: bytes to prefetch into L2",
     "predicate": "a bool expression: copy only where it holds",
     "fill_mode": '"zero": where the predicate does not hold, write zeros instead of leaving the old value',
+    "oob": OOB_CONFIG,
     "direct": "True: the region of one thread is one access",
 }
 
@@ -27,7 +29,8 @@ def _global_to_shared(call, ctx):
                    config=_CONFIG)  # fmt: skip
 def copy_async_ldgsts(call, ctx):
     """cp.async of 16, 8 or 4 bytes (PTX ISA 9.7.9.25.3); the kernel commits and waits."""
-    work = partition(ctx, call.operands("dst", "src"), (128, 64, 32), lead=1)
+    edges = edges_of(call, ctx)
+    work = partition(ctx, call.operands("dst", "src"), (128, 64, 32), lead=1, edges=edges)
     (dst, src), b = work.views, call.builder()
     nbytes = work.part.lanes * dst.bits // 8
     if nbytes not in (4, 8, 16):
@@ -43,7 +46,12 @@ def copy_async_ldgsts(call, ctx):
         pointers = b.pointer(to, ix[0]), b.pointer(source, ix[1])
         return b.when(condition, b.instr(name, *pointers, nbytes, *extra))
 
-    return emit(work, ctx, b, issue)
+    def fill(ix):
+        return b.store(to, ix[0], edges.fill, work.part.lanes)
+
+    if edges is None:
+        return emit(work, ctx, b, issue)
+    return emit(work, ctx, b, issue, None if edges.fill is None else fill, edges.conditions)
 
 
 def _instruction(call, nbytes):

@@ -133,7 +133,9 @@ class _Fragment:
         e, m, t = rest.pop()
         if e % extent or t != thread:
             kind = f"{extent} lanes of stride {thread}" if thread else f"{extent} registers"
-            fail(f"{self.name} has ({e} @ {'thread' if t else 'register'} {t or m}) along {dim} where mma needs {kind}")
+            fail(
+                f"{self.name} has ({e} @ {'thread' if t else 'register'} {t or m}) along {dim} where mma needs {kind}"
+            )
         if e > extent:
             rest.append((e // extent, m * extent, t * extent))
         return m
@@ -161,7 +163,9 @@ class _Plan:
             names[1] = ("K", "M")
         if _truth(call.arg("transpose_B")):
             names[2] = ("N", "K")
-        d, a, b = (_Fragment(op.name, v, dict(zip(dims, v.dims))) for op, v, dims in zip(self.ops, self.views, names))
+        d, a, b = (
+            _Fragment(op.name, v, dict(zip(dims, v.dims))) for op, v, dims in zip(self.ops, self.views, names)
+        )
         self.fragments = d, a, b
         self.d_offsets = self._match_d(d)
         word = self._match_k(a)
@@ -246,7 +250,9 @@ def _form(call):
 
 
 def _register_mma(k):
-    @register_dispatch("gemm", "cuda", variant=f"mma.m16n8k{k}", priority=10 + k, when=[_fragments, _has_form])
+    @register_dispatch(
+        "gemm", "cuda", variant=f"mma.m16n8k{k}", priority=10 + k, when=[_fragments, _has_form]
+    )
     def gemm_mma(call, ctx):
         """Matrix instructions of the warp on register fragments."""
         kind, acc, _, shapes = _form(call)
@@ -296,7 +302,7 @@ def _indices(plan, operand, at, offsets):
     """32-bit register indices of one tile of operand 1 (A) or 2 (B)."""
     base, name = plan.views[operand].base, "AB"[operand - 1]
     base = base // plan.per_word
-    for (step, strides), value in at:
+    for (_, strides), value in at:
         if name in strides:
             base = plus(base, times(value, strides[name] // plan.per_word))
     return [plus(base, o // plan.per_word) for o in offsets]
@@ -307,7 +313,7 @@ def _accumulators(b, plan, acc):
 
     def floats(at):
         base = plan.views[0].base
-        for (step, strides), value in at:
+        for (_, strides), value in at:
             if "D" in strides:
                 base = plus(base, times(value, strides["D"]))
         return [b.place(acc, plus(base, o)) for o in plan.d_offsets]
@@ -318,7 +324,7 @@ def _accumulators(b, plan, acc):
 
     def halves(at):
         base = plan.views[0].base // 2
-        for (step, strides), value in at:
+        for (_, strides), value in at:
             if "D" in strides:
                 base = plus(base, times(value, strides["D"] // 2))
         return [b.place(packed, plus(base, plan.d_offsets[o] // 2)) for o in (0, 2)]
@@ -333,6 +339,7 @@ def _tile_loops(plan, b, dims, body):
 
 def _registers_of_d(plan, b, body):
     """A loop over every accumulator element of the thread, as flat register indices."""
+
     def each(at):
         base = plan.views[0].base
         for (_, strides), value in at:
@@ -456,6 +463,7 @@ def _product(steps, k):
 
 def _element(op, swap):
     """Index function of op(A)[row, k] or op(B)[k, column]: (outer, k) -> logical indices of the buffer."""
+
     def at(outer, k):
         indices = list(op.starts)
         pair = (k, outer) if swap else (outer, k)

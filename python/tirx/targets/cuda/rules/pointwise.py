@@ -57,7 +57,11 @@ def _binary(op, x, y):
     from ....ir import Binary
 
     name = {"fdiv": "div", "maximum": "max", "minimum": "min"}.get(op, op)
-    return Binary(name, x, y) if name in ("max", "min", "div") else {"add": x + y, "sub": x - y, "mul": x * y}[op]
+    return (
+        Binary(name, x, y)
+        if name in ("max", "min", "div")
+        else {"add": x + y, "sub": x - y, "mul": x * y}[op]
+    )
 
 
 def compute(op, values):
@@ -99,7 +103,9 @@ class _Sources:
         return self.call.operand(name) if isinstance(value, BufferRegion) else value
 
     def _common_dtype(self):
-        data = [v.buffer.dtype for n, v in zip(self.names, self.values) if hasattr(v, "buffer") and n != "pred"]
+        data = [
+            v.buffer.dtype for n, v in zip(self.names, self.values) if hasattr(v, "buffer") and n != "pred"
+        ]
         kinds = {str(t) for t in data}
         if len(kinds) > 1:
             raise self.call.error(
@@ -160,7 +166,9 @@ def _stretched(op, dst, to, extents, ctx):
     view = View(op, own, ctx)
     replicas = list(view.replica)
     for k in wide:
-        view.dims[k] = [(e, 0, t if view.distributed else 0) for e, _, t in to.dims[k]] or [(extents[k], 0, 0)]
+        view.dims[k] = [(e, 0, t if view.distributed else 0) for e, _, t in to.dims[k]] or [
+            (extents[k], 0, 0)
+        ]
         for e, _, t in view.dims[k]:
             if t and (e, 0, t) not in replicas:
                 fail(f"{op.name} is not replicated over the threads that {dst.name} is distributed over")

@@ -199,7 +199,9 @@ class _Fold:
 def _covered(digit_, copies) -> bool:
     """Whether replicas `copies` place a copy on every thread of this digit."""
     t, e = digit_
-    return any(rt <= t and t % rt == 0 and (t // rt) * e <= re and re % ((t // rt) * e) == 0 for rt, re in copies)
+    return any(
+        rt <= t and t % rt == 0 and (t // rt) * e <= re and re % ((t // rt) * e) == 0 for rt, re in copies
+    )
 
 
 def _split_exchange(digits):
@@ -216,7 +218,11 @@ def _split_exchange(digits):
 
 def _in_warp(digit_) -> bool:
     t, e = digit_
-    return t * e <= WARP and WARP % (t * e) == 0 or (t == 1 and e <= WARP and WARP % t == 0 and _fits_lanes(t, e))
+    return (
+        t * e <= WARP
+        and WARP % (t * e) == 0
+        or (t == 1 and e <= WARP and WARP % t == 0 and _fits_lanes(t, e))
+    )
 
 
 def _fits_lanes(t, e) -> bool:
@@ -236,20 +242,28 @@ def _emit_local(call, ctx):
             where = address(fold.src, 1, at)
             for (_, m), v in zip(fold.folded, vs):
                 where = plus(where, times(v, m))
-            return b.store(partial, i, combine(op, b.load(partial, i), b.load(registers, where).astype(dtype)))
+            return b.store(
+                partial, i, combine(op, b.load(partial, i), b.load(registers, where).astype(dtype))
+            )
 
         return b.loops([e for e, _ in fold.folded], one)
 
     stmts.append(b.when(fold.owners(fold.reads, t), _each(fold, b, accumulate)))
     for d in fold.exchange:
         stmts += _exchange(call, ctx, fold, b, partial, d, t)
-    stmts.append(b.when(fold.owners(fold.writes, t), _each(fold, b, lambda at, i: _write(call, ctx, fold, b, partial, at, i, t))))
+    stmts.append(
+        b.when(
+            fold.owners(fold.writes, t),
+            _each(fold, b, lambda at, i: _write(call, ctx, fold, b, partial, at, i, t)),
+        )
+    )
     _record(call, ctx, fold)
     return b.seq(*stmts)
 
 
 def _each(fold, b, body):
     """body([(step, value)], number of the result within the thread) for every result."""
+
     def nest(vs):
         at, number, weight = list(zip(fold.kept, vs)), 0, 1
         for s, v in reversed(at):
@@ -288,7 +302,11 @@ def _exchange(call, ctx, fold, b, partial, digit_, t):
         power = extent & (extent - 1) == 0 and stride & (stride - 1) == 0
         if ctx.num_threads % WARP:
             fail("the last warp of the CTA is not whole, so its lanes cannot be shuffled")
-        return _butterfly(call.op, fold, b, partial, digit_) if power else _gather(call.op, ctx, fold, b, partial, digit_)
+        return (
+            _butterfly(call.op, fold, b, partial, digit_)
+            if power
+            else _gather(call.op, ctx, fold, b, partial, digit_)
+        )
     return _through_memory(call, ctx, fold, b, partial, digit_, t)
 
 
@@ -333,7 +351,9 @@ def _through_memory(call, ctx, fold, b, partial, digit_, t):
             other = b.load(space, plus(times(i, threads), plus(first, times(k, stride))))
             return b.store(partial, i, combine(call.op, b.load(partial, i), other))
 
-        return b.seq(b.store(partial, i, identity(call.op, partial.dtype)), b.loop(extent, take, "serial", name="k"))
+        return b.seq(
+            b.store(partial, i, identity(call.op, partial.dtype)), b.loop(extent, take, "serial", name="k")
+        )
 
     put = _each(fold, b, lambda at, i: b.store(space, plus(times(i, threads), me), b.load(partial, i)))
     sync = b.instr(*_barrier(call, ctx))
@@ -375,7 +395,9 @@ def _record(call, ctx, fold):
     total = prod(fold.shape.kept_extents())
     prove_digits([(s.extent, s.weight) for s in fold.kept + fold.kept_threads], total)
     threads = prod(s.extent for s in fold.kept_threads)
-    ctx.covers(proof_text(total, threads, fold.results, 1) + f", each of {prod(e for e, _ in fold.folded)} registers")
+    ctx.covers(
+        proof_text(total, threads, fold.results, 1) + f", each of {prod(e for e, _ in fold.folded)} registers"
+    )
 
 
 # ---- memory ----
@@ -401,7 +423,9 @@ def _emit_memory(call, ctx, lanes):
         def take(k):
             element, bind_k = b.bind("element", plus(times(k, lanes), part))
             guard = [] if _divides(lanes, folded) else [element < folded]
-            where = _source_index(shape, kept, _unravel(element, [shape.src.extents[d] for d in sorted(shape.axes)]))
+            where = _source_index(
+                shape, kept, _unravel(element, [shape.src.extents[d] for d in sorted(shape.axes)])
+            )
             x = b.load_at(source, where).astype(dtype)
             return b.seq(bind_k, b.when(guard, b.store(total, 0, combine(op, b.load(total, 0), x))))
 
@@ -417,7 +441,15 @@ def _emit_memory(call, ctx, lanes):
         return b.seq(*stmts)
 
     ctx.emits(f"{op} from {shape.src.space} memory, {lanes} lane(s) per result", _ceil(results, groups))
-    ctx.covers(proof_text(results, groups, _ceil(results, groups), 1, "" if _divides(groups, results) else f", result < {results}"))
+    ctx.covers(
+        proof_text(
+            results,
+            groups,
+            _ceil(results, groups),
+            1,
+            "" if _divides(groups, results) else f", result < {results}",
+        )
+    )
     return b.seq(allocate, b.loop(_ceil(results, groups), turn, "serial", name="turn"))
 
 
@@ -477,7 +509,9 @@ def _register(op):
         """Fold in registers, exchange between the threads that share a result."""
         return _emit_local(call, ctx)
 
-    @register_dispatch(op, "cuda", variant="shared", priority=10, when=[_reducible, _source_in_memory, _dst_in_memory])
+    @register_dispatch(
+        op, "cuda", variant="shared", priority=10, when=[_reducible, _source_in_memory, _dst_in_memory]
+    )
     def reduce_memory(call, ctx):
         """A group of lanes per result, combined by shuffles."""
         shape = _shape(call)
@@ -491,7 +525,9 @@ def _register(op):
             fail("there are at least as many results as threads")
         return _emit_memory(call, ctx, lanes)
 
-    @register_dispatch(op, "cuda", variant="fallback", priority=0, when=[_reducible, _source_in_memory, _dst_in_memory])
+    @register_dispatch(
+        op, "cuda", variant="fallback", priority=0, when=[_reducible, _source_in_memory, _dst_in_memory]
+    )
     def reduce_elements(call, ctx):
         """One thread per result."""
         return _emit_memory(call, ctx, 1)
