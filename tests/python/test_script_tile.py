@@ -72,8 +72,8 @@ def test_scalar_operands():
         ("Tx.copy(A, A, src=A)", "tile-arguments", "src twice"),
         ("Tx.copy(A, n)", "operand-not-a-buffer", "an IR value of int32"),
         ("Tx.copy(A, 3)", "operand-not-a-buffer", "3 (int)"),
-        ("Tx.cpoy(A, A)", "unknown-attribute", ".cpoy of"),
-        ("Tx.warp.cpoy(A, A)", "unknown-attribute", ".cpoy of"),
+        ("Tx.cpoy(A, A)", "unknown-attribute", ".cpoy"),
+        ("Tx.warp.cpoy(A, A)", "unknown-attribute", ".cpoy"),
         ("Tx.fill(A, [1])", "bad-operand", "[1] (list)"),
     ],
 )

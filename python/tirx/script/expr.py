@@ -43,16 +43,16 @@ def _attribute(ev, n):
         return getattr(value, n.attr)
     except AttributeError as error:
         ev.builder.node = n
-        raise _no_attribute(value, n.attr) from error
+        raise _no_attribute(value, n) from error
 
 
-def _no_attribute(value, attr):
-
+def _no_attribute(value, n):
+    attr, owner = n.attr, ast.unparse(n.value)
     return ScriptError(
-        f"there is no attribute {attr!r} here",
+        f"{owner} has no {attr!r}",
         code="unknown-attribute",
-        found=f".{attr} of {ix.describe(value)}",
-        required="an attribute that exists",
+        found=f".{attr}",
+        required=f"an attribute of {owner if ix.is_namespace(value) else ix.describe(value)}",
         hint=nearest(attr, [a for a in dir(value) if a[:1] != "_"]),
     )
 

@@ -60,6 +60,11 @@ def describe(value) -> str:
     return f"{text if len(text) < 60 else text[:57] + '...'} ({type(value).__name__})"
 
 
+def is_namespace(value) -> bool:
+    """T, Tx, Tx.warp, a module: named by their text in an error and not by their repr."""
+    return type(value).__name__ in ("module", "ScopeNamespace")
+
+
 def check_rank(buffer, count, rank, span):
     if count != rank:
         raise TypeMismatch(

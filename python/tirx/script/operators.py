@@ -11,7 +11,7 @@ import operator
 
 from .. import _ffi_api as _api
 from ..errors import ScriptError, TirxError, TypeMismatch
-from ..ir import _OP_INDEX, Binary, Buffer, BufferRegion, Call, Cast, Not, PrimExpr, Select
+from ..ir import _OP_INDEX, Binary, Buffer, BufferLoad, BufferRegion, Call, Cast, Not, PrimExpr, Select
 from . import index as ix
 from .tables import EXPR, handles_expr
 
@@ -186,10 +186,8 @@ def _compare(ev, n):
     result = True
     for k, (op, node) in enumerate(zip(n.ops, n.comparators)):
         right = EXPR[type(node)](ev, node)
-        if k and isinstance(left, PrimExpr) and has_effects(left):
-            raise effects_error(
-                ev.span(n.comparators[k - 1]), "a chained comparison's middle operand", "a call"
-            )
+        if k:
+            require_pure(left, ev.span(n.comparators[k - 1]), "the middle of a chained comparison")
         part = compare(ev, n, type(op), left, right)
         if k == 0:
             result = part
@@ -230,21 +228,34 @@ def _identity(ev, node, op, left, right):
     )
 
 
-def has_effects(value) -> bool:
-    """Whether evaluating an IR value does something (a call that is not a pure function)."""
+def effect_of(value) -> str:
+    """The first call in a value that does something when evaluated ("" when there is none)."""
     if isinstance(value, Call):
         if not _api.is_pure_intrinsic(value.op) and not _is_pure_instruction(value.op):
-            return True
-        return any(has_effects(a) for a in value.args)
+            return f"a call of {value.op}"
+        return _first_effect(value.args)
     if isinstance(value, Binary):
-        return has_effects(value.a) or has_effects(value.b)
+        return effect_of(value.a) or effect_of(value.b)
     if isinstance(value, Cast):
-        return has_effects(value.value)
+        return effect_of(value.value)
     if isinstance(value, Not):
-        return has_effects(value.a)
+        return effect_of(value.a)
     if isinstance(value, Select):
-        return any(map(has_effects, (value.cond, value.true_value, value.false_value)))
-    return False
+        return _first_effect((value.cond, value.true_value, value.false_value))
+    if isinstance(value, BufferLoad):
+        return _first_effect(value.indices)
+    return ""
+
+
+def _first_effect(values) -> str:
+    return next(filter(None, map(effect_of, values)), "")
+
+
+def require_pure(value, span, where):
+    """An error when evaluating `value` does something."""
+    found = effect_of(value)
+    if found:
+        raise effects_error(span, where, found)
 
 
 def _is_pure_instruction(name) -> bool:
@@ -261,8 +272,7 @@ def _if_exp(ev, n):
     arms = []
     for node in (n.body, n.orelse):
         value = without_statements(ev, node, "an arm of `a if c else b`")
-        if isinstance(value, PrimExpr) and has_effects(value):
-            raise effects_error(ev.span(node), "an arm of `a if c else b`", "a call")
+        require_pure(value, ev.span(node), "an arm of `a if c else b`")
         arms.append(ix.as_value(value, ev.span(node)))
     return _api.select(cond, arms[0], arms[1], ev.span(n))
 

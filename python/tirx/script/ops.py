@@ -7,7 +7,7 @@ from ..errors import TypeMismatch
 from ..ir import Buffer, BufferLoad, PrimExpr, StringImm
 from . import index as ix
 from .builder import here
-from .operators import effects_error, has_effects
+from .operators import require_pure
 from .values import check_dtype
 
 
@@ -123,8 +123,7 @@ def Select(cond, true_value, false_value):  # noqa: N802
     if not isinstance(cond, PrimExpr):
         return true_value if cond else false_value
     for arm in (true_value, false_value):
-        if isinstance(arm, PrimExpr) and has_effects(arm):
-            raise effects_error(here(), "an arm of a selection", "a call")
+        require_pure(arm, here(), "an arm of a selection")
     return _api.select(cond, _expr(true_value), _expr(false_value), here())
 
 

@@ -169,9 +169,11 @@ class Scope:
 
 def nearest(name, names) -> str:
     """ "did you mean ...?" with up to three close names, or an empty string."""
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher, get_close_matches
 
     close = get_close_matches(name, sorted(n for n in names if isinstance(n, str)), n=3)
+    likeness = [SequenceMatcher(None, name, n).ratio() for n in close]
+    close = [n for n, ratio in zip(close, likeness) if ratio > likeness[0] - 0.1]
     return f"did you mean {' or '.join(close)}?" if close else ""
 
 
