@@ -1,0 +1,107 @@
+"""Running a Kernel in the simulator of its exact target (include/tirx/sim).
+
+    report = sim.run(kernel, target, [a, b, c], schedule="random", seed=3)
+
+executes the native-stage IR of a Kernel with arrays of the caller, in place. A mistake of the program raises
+SimError, whose `report` has every finding; a clean run returns the report with its counters.
+"""
+
+from __future__ import annotations
+
+import json
+
+from . import _ffi_api as _api
+from . import errors
+
+OBSERVERS = ("bounds", "init", "sync", "race", "replica", "counters")
+SCHEDULES = ("lazy", "eager", "random")
+
+
+class Report:
+    """What a run found and counted.
+
+    findings: list of SimError, most important first. counters: dict, empty when "counters" was off:
+    `instructions` (warp instructions by kind), `global_load`, `global_store` (requests, sectors of 32 bytes, bytes),
+    `shared_load`, `shared_store` (shared_requests, wavefronts, bank_conflicts, shared_bytes), `widths` (requests by
+    bytes per lane), `lines` (the same per source line), `barrier_waits`, `async_copies`.
+    """
+
+    def __init__(self, data: dict, *, target: str, schedule: str, seed: int):
+        self.kernel, self.target, self.schedule, self.seed = data["kernel"], target, schedule, seed
+        self.ctas, self.suppressed = data["ctas"], data["suppressed"]
+        self.counters = data.get("counters", {})
+        self.findings = [errors.SimError(f.pop("message"), **f) for f in data["findings"]]
+
+    @property
+    def ok(self) -> bool:
+        """No finding."""
+        return not self.findings
+
+    def to_dict(self) -> dict:
+        """Everything as JSON-able values."""
+        return {
+            "kernel": self.kernel, "target": self.target, "schedule": self.schedule, "seed": self.seed,
+            "ctas": self.ctas, "findings": [f.to_dict() for f in self.findings], "suppressed": self.suppressed,
+            "counters": self.counters,
+        }  # fmt: skip
+
+    def __str__(self):
+        head = f"{self.kernel} on {self.target}, schedule {self.schedule}"
+        head += f" (seed {self.seed})" if self.schedule == "random" else ""
+        lines = [f"{head}: {self.ctas} CTAs, {len(self.findings) or 'no'} findings"]
+        lines += [str(f) for f in self.findings]
+        if self.suppressed:
+            lines.append(f"and {self.suppressed} more")
+        return "\n".join(lines + self._counter_lines())
+
+    def _counter_lines(self):
+        c = self.counters
+        if not c:
+            return []
+        kinds = ", ".join(f"{k} {n}" for k, n in c["instructions"].items())
+        lines = [f"warp instructions: {kinds}"]
+        for name in ("global_load", "global_store"):
+            m = c[name]
+            if m["requests"]:
+                per = m["sectors"] / m["requests"]
+                lines.append(f"{name}: {m['requests']} requests, {per:.2f} sectors each, {m['bytes']} bytes")
+        for name in ("shared_load", "shared_store"):
+            m = c[name]
+            if m["shared_requests"]:
+                lines.append(f"{name}: {m['shared_requests']} requests, {m['bank_conflicts']} bank conflicts")
+        return lines
+
+
+def run(kernel, target, args, *, schedule="lazy", seed=0, observers=OBSERVERS, mma_accumulate="f32",
+        check=True) -> Report:  # fmt: skip
+    """Run `kernel` (an ir.Kernel) for `target` with `args`, one per parameter of kernel.host, in place.
+
+    args: NumPy arrays (ml_dtypes included), CPU tensors with DLPack, SparseArray, or Python numbers for scalars.
+    schedule: "lazy" (asynchronous work lands at the last legal moment, one warp runs until it blocks), "eager" (it
+    lands at once) or "random" (warps interleave and copies land as `seed` says). observers: any of OBSERVERS; with
+    none the machine runs at full speed and still refuses accesses outside every allocation and deadlocks.
+    mma_accumulate: "f32" adds products in order of k in float32, "f64" in float64 with one rounding at the end.
+    Raises SimError (with .report) for findings unless check is False; LaunchError for arguments that do not fit.
+    """
+    _check_choice("schedule", schedule, SCHEDULES)
+    _check_choice("mma_accumulate", mma_accumulate, ("f32", "f64"))
+    for name in observers:
+        _check_choice("observer", name, OBSERVERS)
+    program = _api.sim_compile(kernel, target, schedule, seed, list(observers), mma_accumulate == "f64")
+    from . import _sim_args
+
+    with _sim_args.Arguments(kernel, args) as flat:
+        data = json.loads(_api.sim_run(program, flat))
+    report = Report(data, target=str(target.arch), schedule=schedule, seed=seed)
+    if check and report.findings:
+        error = report.findings[0]
+        error.report = report
+        raise error
+    return report
+
+
+def _check_choice(what, value, allowed):
+    if value not in allowed:
+        raise errors.LaunchError(
+            f"unknown {what}", code="sim-option", found=repr(value), required=" | ".join(map(repr, allowed))
+        )

@@ -1,0 +1,80 @@
+/*!
+ * The simulator's entry points.
+ */
+#include <tirx/sim/machine.h>
+#include <tirx/sim/numeric.h>
+#include <tirx/sim/observe.h>
+#include <tirx/sim/ops.h>
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/function.h>
+
+#include <algorithm>
+
+namespace tirx {
+namespace sim {
+namespace {
+
+/*! A compiled program; keeps the IR it came from alive. */
+class SimProgramNode : public ffi::Object {
+ public:
+  Program program;
+  explicit SimProgramNode(Program p) : program(std::move(p)) {}
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tx.SimProgram", SimProgramNode, ffi::Object);
+};
+
+Options MakeOptions(const std::string& schedule, int64_t seed, const ffi::Array<ffi::String>& observers,
+                    bool mma_f64) {
+  Options o;
+  o.schedule = schedule == "eager" ? Schedule::kEager : schedule == "random" ? Schedule::kRandom : Schedule::kLazy;
+  o.seed = static_cast<uint64_t>(seed);
+  o.mma_f64 = mma_f64;
+  auto on = [&](const char* name) { return std::find(observers.begin(), observers.end(), name) != observers.end(); };
+  o.bounds = on("bounds");
+  o.init = on("init");
+  o.sync = on("sync");
+  o.race = on("race");
+  o.replica = on("replica");
+  o.counters = on("counters");
+  return o;
+}
+
+/*! Arguments as (kind, value, bytes) triples: kind 0 buffer (host address), 1 scalar (bits), 2 sparse buffer. */
+std::vector<Argument> MakeArguments(const ffi::Array<int64_t>& flat) {
+  std::vector<Argument> args;
+  for (size_t i = 0; i + 2 < flat.size(); i += 3) {
+    Argument a;
+    a.is_buffer = flat[i] != 1;
+    a.bytes = flat[i + 2];
+    if (flat[i] == 0) a.host = reinterpret_cast<uint8_t*>(flat[i + 1]);
+    if (flat[i] == 1) a.scalar = flat[i + 1];
+    args.push_back(a);
+  }
+  return args;
+}
+
+ffi::ObjectRef CompileProgram(Kernel kernel, Target target, ffi::String schedule, int64_t seed,
+                              ffi::Array<ffi::String> observers, bool mma_f64) {
+  Options o = MakeOptions(std::string(schedule), seed, observers, mma_f64);
+  return ffi::ObjectRef(ffi::make_object<SimProgramNode>(Compile(kernel, target, o)));
+}
+
+ffi::String RunProgram(ffi::ObjectRef program, ffi::Array<int64_t> args) {
+  auto* node = program.as<SimProgramNode>();
+  TVM_FFI_CHECK(node, TypeError) << "sim_run takes a SimProgram";
+  Machine m;
+  Launch(&m, node->program, MakeArguments(args));
+  return ReportJson(m);
+}
+
+}  // namespace
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  refl::ObjectDef<SimProgramNode>(refl::init(false));
+  refl::GlobalDef def;
+  def.def("tx.sim_compile", &CompileProgram);
+  def.def("tx.sim_run", &RunProgram);
+}
+
+}  // namespace sim
+}  // namespace tirx

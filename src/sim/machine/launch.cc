@@ -1,0 +1,130 @@
+/*!
+ * From a program and arguments to a machine that can run.
+ */
+#include <tirx/sim/compile.h>
+#include <tirx/sim/machine.h>
+
+#include <algorithm>
+
+namespace tirx {
+namespace sim {
+namespace {
+
+std::optional<int64_t> EvalBinary(const BinaryNode* n, const HostEnv& env) {
+  auto a = EvalHost(n->a, env), b = EvalHost(n->b, env);
+  if (!a || !b) return std::nullopt;
+  return FoldInt(n->kind(), n->a->dtype, *a, *b);
+}
+
+void BindArguments(Machine* m, const std::vector<Argument>& args, HostEnv* env) {
+  const Program& p = *m->prog;
+  TVM_FFI_CHECK(args.size() == p.params.size(), ValueError)
+      << p.name << " takes " << p.params.size() << " arguments, got " << args.size();
+  m->segments = std::vector<Segment>(args.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Argument& arg = args[i];
+    int64_t value = arg.scalar;
+    if (arg.is_buffer) {
+      Segment& s = m->segments[i];
+      s.name = p.param_names[i];
+      s.host = arg.host;
+      s.bytes = arg.bytes;
+      s.sparse = arg.host == nullptr;
+      s.skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(arg.host) % 16);
+      value = static_cast<int64_t>(((kFirstGlobalSegment + i) << kSegmentShift) + s.skew);
+    } else {
+      (*env)[p.params[i].get()] = value;
+    }
+    m->scalars[p.scalar_consts.size() + p.param_scalar[i]] = value;
+  }
+}
+
+/*! The host function and the launch plan may name scalars and extents by their own variables. */
+void BindHostNames(const Program& p, HostEnv* env) {
+  std::vector<Var> names;
+  const PrimFunc& host = p.kernel->host;
+  for (size_t i = 0; i < host->params.size(); ++i) {
+    bool buffer = i < host->param_buffers.size() && host->param_buffers[i].has_value();
+    if (!buffer) names.push_back(host->params[i]);
+  }
+  for (const Var& v : p.kernel->symbols) names.push_back(v);
+  if (names.size() > p.params.size()) return;
+  size_t first = p.params.size() - names.size();
+  for (size_t i = 0; i < names.size(); ++i) {
+    auto it = env->find(p.params[first + i].get());
+    if (it != env->end()) (*env)[names[i].get()] = it->second;
+  }
+}
+
+void EvaluateRefs(Machine* m, const HostEnv& env) {
+  for (MemRef& r : m->refs) {
+    r.first = EvalHost(r.first_expr, env).value_or(0);
+    auto extent = EvalHost(r.extent_expr, env);
+    // An extent that depends on device values is limited by its allocation only.
+    r.extent = extent ? *extent : INT64_MAX / 2;
+  }
+}
+
+int64_t GridExtent(const LaunchPlan& plan, size_t d, const HostEnv& env) {
+  if (d >= plan->grid.size()) return 1;
+  auto n = EvalHost(plan->grid[d], env);
+  TVM_FFI_CHECK(n.has_value(), ValueError) << "a grid extent depends on values that are not arguments";
+  return std::max<int64_t>(*n, 0);
+}
+
+}  // namespace
+
+std::optional<int64_t> EvalHost(const PrimExpr& e, const HostEnv& env) {
+  switch (KindOf(e)) {
+    case ExprKind::kIntImm: return AsInt(e);
+    case ExprKind::kVar: {
+      auto it = env.find(static_cast<const VarNode*>(e.get()));
+      return it == env.end() ? std::nullopt : std::optional<int64_t>(it->second);
+    }
+    case ExprKind::kCast: return EvalHost(static_cast<const CastNode*>(e.get())->value, env);
+    case ExprKind::kBinary: return EvalBinary(static_cast<const BinaryNode*>(e.get()), env);
+    case ExprKind::kSelect: {
+      auto* n = static_cast<const SelectNode*>(e.get());
+      auto c = EvalHost(n->cond, env);
+      if (!c) return std::nullopt;
+      return EvalHost(*c ? n->true_value : n->false_value, env);
+    }
+    default: return std::nullopt;
+  }
+}
+
+Program Compile(const Kernel& kernel, const Target& target, const Options& options) {
+  Program p(kernel, target);
+  p.name = std::string(kernel->device->name);
+  p.options = options;
+  p.num_rows = kFirstRow;
+  p.num_scalars = kFirstScalar;
+  Compiler(&p).Run();
+  return p;
+}
+
+void Launch(Machine* m, const Program& program, const std::vector<Argument>& args) {
+  m->prog = &program;
+  m->opt = program.options;
+  m->refs = program.refs;
+  m->scalars.assign(program.scalar_consts.rbegin(), program.scalar_consts.rend());
+  m->scalars.resize(program.scalar_consts.size() + program.num_scalars);
+  HostEnv env;
+  BindArguments(m, args, &env);
+  BindHostNames(program, &env);
+  EvaluateRefs(m, env);
+  const LaunchPlan& plan = program.kernel->launch;
+  for (size_t d = 0; d < 3; ++d) {
+    m->grid[d] = GridExtent(plan, d, env);
+    m->cluster[d] = d < plan->cluster.size() ? std::max<int64_t>(plan->cluster[d], 1) : 1;
+  }
+  m->threads = plan->threads;
+  if (m->opt.counters) {
+    m->counters.executed.assign(program.code.size(), 0);
+    m->counters.lines.resize(program.spans.size());
+  }
+  RunGrid(m);
+}
+
+}  // namespace sim
+}  // namespace tirx
