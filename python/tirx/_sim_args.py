@@ -62,7 +62,9 @@ class Arguments:
             if isinstance(want, ir.Var):
                 want = self.symbols.setdefault(want, have)
             if isinstance(want, (int, ir.IntImm)) and int(want) != have:
-                _fail(host, "argument-shape", f"{tuple(shape)} for {buffer.name}", f"an extent of {int(want)}")
+                _fail(
+                    host, "argument-shape", f"{tuple(shape)} for {buffer.name}", f"an extent of {int(want)}"
+                )
 
     def _packed(self, array):
         """4-bit elements, one per byte in NumPy, two per byte on the device: the even one in the low half."""

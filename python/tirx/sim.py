@@ -20,10 +20,10 @@ SCHEDULES = ("lazy", "eager", "random")
 class Report:
     """What a run found and counted.
 
-    findings: list of SimError, most important first. counters: dict, empty when "counters" was off:
-    `instructions` (warp instructions by kind), `global_load`, `global_store` (requests, sectors of 32 bytes, bytes),
-    `shared_load`, `shared_store` (shared_requests, wavefronts, bank_conflicts, shared_bytes), `widths` (requests by
-    bytes per lane), `lines` (the same per source line), `barrier_waits`, `async_copies`.
+    findings: list of SimError in the order of their discovery. counters: dict, empty when "counters" was off:
+    `instructions` (warp instructions by kind), `global_load`, `global_store` (requests, sectors of 32 bytes,
+    bytes), `shared_load`, `shared_store` (shared_requests, wavefronts, bank_conflicts, shared_bytes), `widths`
+    (requests by bytes per lane), `lines` (the same per source line), `barrier_waits`, `async_copies`.
     """
 
     def __init__(self, data: dict, *, target: str, schedule: str, seed: int):
@@ -41,8 +41,8 @@ class Report:
         """Everything as JSON-able values."""
         return {
             "kernel": self.kernel, "target": self.target, "schedule": self.schedule, "seed": self.seed,
-            "ctas": self.ctas, "findings": [f.to_dict() for f in self.findings], "suppressed": self.suppressed,
-            "counters": self.counters,
+            "ctas": self.ctas, "findings": [f.to_dict() for f in self.findings],
+            "suppressed": self.suppressed, "counters": self.counters,
         }  # fmt: skip
 
     def __str__(self):
@@ -76,12 +76,13 @@ def run(kernel, target, args, *, schedule="lazy", seed=0, observers=OBSERVERS, m
         check=True) -> Report:  # fmt: skip
     """Run `kernel` (an ir.Kernel) for `target` with `args`, one per parameter of kernel.host, in place.
 
-    args: NumPy arrays (ml_dtypes included), CPU tensors with DLPack, SparseArray, or Python numbers for scalars.
-    schedule: "lazy" (asynchronous work lands at the last legal moment, one warp runs until it blocks), "eager" (it
-    lands at once) or "random" (warps interleave and copies land as `seed` says). observers: any of OBSERVERS; with
-    none the machine runs at full speed and still refuses accesses outside every allocation and deadlocks.
-    mma_accumulate: "f32" adds products in order of k in float32, "f64" in float64 with one rounding at the end.
-    Raises SimError (with .report) for findings unless check is False; LaunchError for arguments that do not fit.
+    args: NumPy arrays (ml_dtypes included), CPU tensors with DLPack, SparseArray, or numbers for scalars.
+    schedule: "lazy" (asynchronous work lands at the last legal moment, one warp runs until it blocks), "eager"
+    (it lands at once) or "random" (warps interleave and copies land as `seed` says). observers: any of
+    OBSERVERS; with none the machine runs at full speed and still refuses accesses outside every allocation and
+    deadlocks. mma_accumulate: "f32" adds products in order of k in float32, "f64" in float64 with one rounding
+    at the end. Raises SimError (with .report) for findings unless check is False; LaunchError for arguments
+    that do not fit.
     """
     _check_choice("schedule", schedule, SCHEDULES)
     _check_choice("mma_accumulate", mma_accumulate, ("f32", "f64"))

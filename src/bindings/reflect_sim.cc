@@ -23,13 +23,17 @@ class SimProgramNode : public ffi::Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tx.SimProgram", SimProgramNode, ffi::Object);
 };
 
-Options MakeOptions(const std::string& schedule, int64_t seed, const ffi::Array<ffi::String>& observers,
-                    bool mma_f64) {
+Options MakeOptions(const std::string& schedule, int64_t seed,
+                    const ffi::Array<ffi::String>& observers, bool mma_f64) {
   Options o;
-  o.schedule = schedule == "eager" ? Schedule::kEager : schedule == "random" ? Schedule::kRandom : Schedule::kLazy;
+  o.schedule = schedule == "eager"    ? Schedule::kEager
+               : schedule == "random" ? Schedule::kRandom
+                                      : Schedule::kLazy;
   o.seed = static_cast<uint64_t>(seed);
   o.mma_f64 = mma_f64;
-  auto on = [&](const char* name) { return std::find(observers.begin(), observers.end(), name) != observers.end(); };
+  auto on = [&](const char* name) {
+    return std::find(observers.begin(), observers.end(), name) != observers.end();
+  };
   o.bounds = on("bounds");
   o.init = on("init");
   o.sync = on("sync");
@@ -39,7 +43,8 @@ Options MakeOptions(const std::string& schedule, int64_t seed, const ffi::Array<
   return o;
 }
 
-/*! Arguments as (kind, value, bytes) triples: kind 0 buffer (host address), 1 scalar (bits), 2 sparse buffer. */
+/*! Arguments as (kind, value, bytes) triples: kind 0 buffer (host address), 1 scalar (bits), 2
+ * sparse buffer. */
 std::vector<Argument> MakeArguments(const ffi::Array<int64_t>& flat) {
   std::vector<Argument> args;
   for (size_t i = 0; i + 2 < flat.size(); i += 3) {

@@ -1,14 +1,12 @@
 """Native-stage kernels built by hand for the simulator's tests."""
 
+import tirx
 import tvm_ffi
-
-from tirx import _ffi_api, ir, sim
-
-FEATURES = ["cp.async", "ldmatrix", "stmatrix", "mma.f16", "mma.bf16", "mma.tf32", "elect", "cluster", "redux"]
+from tirx import ir, sim
 
 
-def target(arch="sm_90a", features=FEATURES, **limits):
-    return _ffi_api.Target("cuda", arch, list(features), {"warp_size": 32, **limits})
+def target(arch="sm_90a"):
+    return tirx.Target("cuda", arch=arch)
 
 
 def span(line, column=4):
@@ -52,6 +50,11 @@ class Builder:
         b = ir.Buffer(name, data, [extent], dtype, None, scope, 0, align, addr)
         self.stmts.append(ir.AllocBuffer(b, span=self.next_span()))
         return b
+
+    def ramp(self, base, lanes):
+        return ir._api.ramp(
+            base if isinstance(base, ir.PrimExpr) else ir.const(base, "int32"), 1, lanes, None
+        )
 
     def alias(self, of, name, extent, dtype, offset=0):
         b = ir.Buffer(name, of.data, [extent], dtype, None, of.scope, offset)
@@ -104,9 +107,14 @@ class Builder:
 
     def kernel(self, name="kernel"):
         pointers = [ir.Var(b.name, "handle", ir.PointerType(b.dtype, "global")) for b in self.buffers]
-        host = ir.PrimFunc(name, pointers + self.scalars, self.buffers + [None] * len(self.scalars), ir.SeqStmt([]))
+        host = ir.PrimFunc(
+            name, pointers + self.scalars, self.buffers + [None] * len(self.scalars), ir.SeqStmt([])
+        )
         device = ir.PrimFunc(
-            name, self.params + self.scalars, self.buffers + [None] * len(self.scalars), ir.SeqStmt(self.stmts)
+            name,
+            self.params + self.scalars,
+            self.buffers + [None] * len(self.scalars),
+            ir.SeqStmt(self.stmts),
         )
         plan = ir.LaunchPlan(self.grid, self.cluster, self.threads, self.dyn)
         return ir.Kernel(host, device, [], plan)

@@ -24,8 +24,8 @@ void MarkLocalRows(Warp& w, const Ins& i);   // rows d .. d+b-1 are written in a
 void RefAddress(Warp& w, const Ins& i);      // wide row d = device address of element a of ref b
 void FmaHalfRow(Warp& w, const Ins& i);
 void FmaBFloatRow(Warp& w, const Ins& i);
-void Repack(Warp& w, const Ins& i);          // Ins::n values of b bits in a -> Ins::idx of c bits
-void MaybeYield(Warp& w, const Ins& i);      // schedule "random": let another warp run now and then
+void Repack(Warp& w, const Ins& i);      // Ins::n values of b bits in a -> Ins::idx of c bits
+void MaybeYield(Warp& w, const Ins& i);  // schedule "random": let another warp run now and then
 
 }  // namespace sim
 }  // namespace tirx

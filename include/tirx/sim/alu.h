@@ -39,19 +39,19 @@ Fn WrapFn(DType t);
 Fn ScalarWrapFn(DType t);
 
 // Fixed handlers.
-void Splat32(Warp& w, const Ins& i);        // row d = scalar a
+void Splat32(Warp& w, const Ins& i);  // row d = scalar a
 void Splat64(Warp& w, const Ins& i);
-void Move32(Warp& w, const Ins& i);         // row d = row a, all lanes
+void Move32(Warp& w, const Ins& i);  // row d = row a, all lanes
 void Move64(Warp& w, const Ins& i);
-void MoveMasked32(Warp& w, const Ins& i);   // active lanes only
+void MoveMasked32(Warp& w, const Ins& i);  // active lanes only
 void MoveMasked64(Warp& w, const Ins& i);
-void Blend32(Warp& w, const Ins& i);        // d = a ? b : c
+void Blend32(Warp& w, const Ins& i);  // d = a ? b : c
 void Blend64(Warp& w, const Ins& i);
 void NotRow(Warp& w, const Ins& i);
-void BoolRow(Warp& w, const Ins& i);        // d = a != 0 (32-bit)
-void ScalarMove(Warp& w, const Ins& i);     // scalar d = scalar a
+void BoolRow(Warp& w, const Ins& i);     // d = a != 0 (32-bit)
+void ScalarMove(Warp& w, const Ins& i);  // scalar d = scalar a
 void ScalarNot(Warp& w, const Ins& i);
-void ScalarSelect(Warp& w, const Ins& i);   // d = a ? b : c
+void ScalarSelect(Warp& w, const Ins& i);  // d = a ? b : c
 
 /*! Active lanes where a 0/1 row is set. */
 uint32_t RowMask(const uint32_t* row);

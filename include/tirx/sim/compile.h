@@ -28,7 +28,7 @@ struct Val {
   DType t{kInt32};
   bool uniform{false};
   int32_t reg{0};
-  std::optional<int64_t> k{};  //!< a known constant
+  std::optional<int64_t> k{};          //!< a known constant
   std::optional<int32_t> warp_base{};  //!< scalar register b: value = b + lane, 32 divides b
   bool alias{false};  //!< the rows are a local array's own: copy before anything is stored
 };
@@ -90,7 +90,7 @@ class Compiler {
   Val PerElement(DType t, const std::function<Val(int)>& f);
   Val PerElementOr(DType t, const std::function<Val(int)>& f);
   Val Element(const Val& v, int i) const;
-  Val Rows(const Val& v);  //!< the value in rows (splats a scalar)
+  Val Rows(const Val& v);                     //!< the value in rows (splats a scalar)
   void StoreRows(int32_t dst, const Val& v);  //!< active lanes only
 
   // compile_call.cc
@@ -110,10 +110,12 @@ class Compiler {
     PrimExpr index;
     Val value;
   };
-  Operand CompileOperand(const PrimExpr& e, const InstrOperandNode* decl, std::vector<WriteBack>* after);
+  Operand CompileOperand(const PrimExpr& e, const InstrOperandNode* decl,
+                         std::vector<WriteBack>* after);
   Operand ValueOperand(const PrimExpr& e, const InstrOperandNode* decl);
   Operand PlaceOperand(const BufferLoadNode* n, bool read, std::vector<WriteBack>* after);
-  void AddOperands(const CallNode* n, const InstrNode* instr, OpCall* call, std::vector<WriteBack>* after);
+  void AddOperands(const CallNode* n, const InstrNode* instr, OpCall* call,
+                   std::vector<WriteBack>* after);
   const InstrNode* RequireInstr(const CallNode* n);
 
   // compile_memory.cc

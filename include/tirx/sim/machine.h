@@ -50,10 +50,10 @@ struct Segment {
 using Clock = std::vector<uint32_t>;
 
 struct Frame {
-  uint32_t saved;      //!< lanes to restore at the end of the construct
-  uint32_t other;      //!< if: lanes of the else arm; loop: lanes still in the loop
+  uint32_t saved;       //!< lanes to restore at the end of the construct
+  uint32_t other;       //!< if: lanes of the else arm; loop: lanes still in the loop
   uint32_t saved_live;  //!< loop: live lanes of the enclosing loop
-  uint32_t count;      //!< loop: iterations so far
+  uint32_t count;       //!< loop: iterations so far
 };
 
 struct Machine;
@@ -74,10 +74,10 @@ struct PendingCopy {
 struct Warp {
   uint8_t* rows{nullptr};
   int64_t* s{nullptr};
-  uint32_t mask{0};   //!< active lanes
+  uint32_t mask{0};    //!< active lanes
   uint32_t live{~0u};  //!< lanes that did not break or continue in the current loop iteration
   int32_t pc{0};
-  bool stop{false};   //!< leave the run loop
+  bool stop{false};  //!< leave the run loop
   Status status{Status::kReady};
   bool spun{false};   //!< stopped because a loop keeps iterating
   uint32_t exist{0};  //!< lanes that have a thread
@@ -124,7 +124,7 @@ struct Barrier {
   uint32_t arrived_warps{0};
   uint32_t waiting{0};  //!< warps that block on it
   bool reduces{false};
-  int32_t population{0}, threads{0};  //!< of a reduction: set predicates, participants
+  int32_t population{0}, threads{0};   //!< of a reduction: set predicates, participants
   std::array<int32_t, kLanes> locs{};  //!< by warp
   int64_t completions{0};
 };
@@ -160,8 +160,8 @@ struct LineCount {
 };
 
 struct Counters {
-  std::vector<uint64_t> executed;               //!< per bytecode instruction
-  std::vector<std::array<LineCount, 2>> lines;  //!< [loc][0 load, 1 store]
+  std::vector<uint64_t> executed;                   //!< per bytecode instruction
+  std::vector<std::array<LineCount, 2>> lines;      //!< [loc][0 load, 1 store]
   std::array<std::array<uint64_t, 8>, 4> widths{};  //!< [ld.g st.g ld.s st.s][log2 bytes per lane]
   uint64_t barrier_waits{0}, async_copies{0};
 };
@@ -172,8 +172,8 @@ struct Access {
   Space space{Space::kGlobal};
   bool write{false};
   bool atomic{false};
-  int bytes{4};          //!< per lane
-  uint32_t mask{0};      //!< lanes that access
+  int bytes{4};      //!< per lane
+  uint32_t mask{0};  //!< lanes that access
   std::array<uint8_t*, kLanes> p;
   std::array<uint64_t, kLanes> addr;  //!< shared: offset in the CTA; global: device address
 };
@@ -216,7 +216,8 @@ struct Argument {
 
 /*! Runs the whole grid. Arguments follow device.params. The machine keeps findings and counters. */
 void Launch(Machine* m, const Program& program, const std::vector<Argument>& args);
-/*! Value of an integer expression of the kernel's parameters; nothing when it has other variables. */
+/*! Value of an integer expression of the kernel's parameters; nothing when it has other variables.
+ */
 using HostEnv = std::unordered_map<const VarNode*, int64_t>;
 std::optional<int64_t> EvalHost(const PrimExpr& e, const HostEnv& env);
 
@@ -232,9 +233,10 @@ std::string SegmentName(const Warp& w, uint64_t addr);
 
 // ---- machine/barrier.cc ----
 enum class BarrierOp { kSync, kArrive, kReduce };
-/*! The warp arrives at barrier `id` of `threads` threads (0: the whole CTA); kSync and kReduce block
- *  it until the barrier completes. population: set predicates of a reduction. */
-void ArriveBarrier(Warp& w, int32_t loc, int64_t id, int64_t threads, BarrierOp op, int population = 0);
+/*! The warp arrives at barrier `id` of `threads` threads (0: the whole CTA); kSync and kReduce
+ * block it until the barrier completes. population: set predicates of a reduction. */
+void ArriveBarrier(Warp& w, int32_t loc, int64_t id, int64_t threads, BarrierOp op,
+                   int population = 0);
 /*! A warp exited: barriers of the whole CTA no longer wait for it when sync is not observed. */
 void LeaveBarriers(Warp& w);
 

@@ -5,7 +5,8 @@
  * rounds once, to nearest even. A cast to a format of eight bits or fewer saturates to the largest
  * finite value (cvt.rn.satfinite, the only form the hardware has); a cast to float16 or bfloat16
  * overflows to infinity. NaN stays NaN where the format has one and becomes +max in fp6/fp4.
- * float8_e8m0fnu has no sign and rounds up (cudaRoundPosInf, what the CUDA type's constructor does).
+ * float8_e8m0fnu has no sign and rounds up (cudaRoundPosInf, what the CUDA type's constructor
+ * does).
  */
 #ifndef TIRX_SIM_NUMERIC_H_
 #define TIRX_SIM_NUMERIC_H_
@@ -63,10 +64,10 @@ inline float TruncTf32(float f) {
 /*! A format of at most eight bits. Codes count magnitudes from 0; the sign is the top bit. */
 struct SmallFloat {
   int bits, mantissa, bias;
-  int max_code;   //!< magnitude code of the largest finite value
-  int inf_code;   //!< magnitude code of infinity, or -1
-  int nan_code;   //!< full code of the canonical NaN, or -1
-  bool fnuz;      //!< no negative zero; 0x80 is NaN
+  int max_code;  //!< magnitude code of the largest finite value
+  int inf_code;  //!< magnitude code of infinity, or -1
+  int nan_code;  //!< full code of the canonical NaN, or -1
+  bool fnuz;     //!< no negative zero; 0x80 is NaN
   bool is_signed;
 };
 /*! The format of a dtype of at most eight bits, or nullptr. */

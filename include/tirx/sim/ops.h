@@ -1,10 +1,10 @@
 /*!
  * Meanings: what an instruction of the table does, by the name in Instr::sim.
  *
- * A meaning is a function (warp, call). Value operands arrive in rows (32-bit values one row, 64-bit
- * values and pointers two), places as the rows to write; a meaning writes active lanes only and
- * reads every operand before it writes any, because places may be operands too. Pointers are device
- * addresses (machine.h). Each family registers its meanings in one file of src/sim/ops.
+ * A meaning is a function (warp, call). Value operands arrive in rows (32-bit values one row,
+ * 64-bit values and pointers two), places as the rows to write; a meaning writes active lanes only
+ * and reads every operand before it writes any, because places may be operands too. Pointers are
+ * device addresses (machine.h). Each family registers its meanings in one file of src/sim/ops.
  */
 #ifndef TIRX_SIM_OPS_H_
 #define TIRX_SIM_OPS_H_

@@ -34,8 +34,25 @@ using Fn = void (*)(Warp&, const Ins&);
 
 /*! What the counters call an instruction. Keep KindName in step. */
 enum class Kind : uint8_t {
-  kNone, kInt, kFp32, kFp64, kConvert, kMath, kLocal, kControl, kLdGlobal, kStGlobal, kLdShared,
-  kStShared, kAtomic, kMma, kShuffle, kBarrier, kAsync, kMatrix, kOther,
+  kNone,
+  kInt,
+  kFp32,
+  kFp64,
+  kConvert,
+  kMath,
+  kLocal,
+  kControl,
+  kLdGlobal,
+  kStGlobal,
+  kLdShared,
+  kStShared,
+  kAtomic,
+  kMma,
+  kShuffle,
+  kBarrier,
+  kAsync,
+  kMatrix,
+  kOther,
 };
 constexpr int kNumKinds = static_cast<int>(Kind::kOther) + 1;
 const char* KindName(Kind k);
@@ -48,8 +65,8 @@ struct Ins {
   int32_t d{0}, a{0}, b{0}, c{0};
   int32_t loc{0};  //!< index into Program::spans
   Kind kind{Kind::kNone};
-  uint8_t n{1};        //!< elements of a vector access
-  uint8_t idx{0};      //!< IndexKind
+  uint8_t n{1};    //!< elements of a vector access
+  uint8_t idx{0};  //!< IndexKind
   uint8_t flags{0};
 };
 
@@ -59,11 +76,11 @@ enum class Space : uint8_t { kGlobal, kShared, kLocal, kPointer };
 struct MemRef {
   Space space{Space::kGlobal};
   int bits{32};
-  int32_t row{0};        //!< kLocal: first row of the allocation
-  int32_t param{-1};     //!< kGlobal: index of the device parameter
-  int32_t pointer{-1};   //!< kPointer: register holding the address of element 0
+  int32_t row{0};       //!< kLocal: first row of the allocation
+  int32_t param{-1};    //!< kGlobal: index of the device parameter
+  int32_t pointer{-1};  //!< kPointer: register holding the address of element 0
   bool pointer_scalar{false};
-  int64_t base{0};       //!< kShared: byte offset in the CTA; kLocal: byte offset from `row`
+  int64_t base{0};         //!< kShared: byte offset in the CTA; kLocal: byte offset from `row`
   int64_t alloc_bytes{0};  //!< kLocal, kShared: bytes of the allocation behind it
   int64_t alloc_base{0};   //!< kShared: where that allocation starts
   // Elements of the view: [first, first + extent), evaluated at launch.
@@ -82,8 +99,8 @@ struct SharedAlloc {
 struct Operand {
   enum Kind : uint8_t { kValue, kPlace, kImm, kStr } kind{kValue};
   DType dtype{kUInt32};
-  int32_t row{0};   //!< kValue, kPlace: first row (64-bit values: two rows per element)
-  int64_t imm{0};   //!< kImm: the constant; also set for a kValue that is constant
+  int32_t row{0};  //!< kValue, kPlace: first row (64-bit values: two rows per element)
+  int64_t imm{0};  //!< kImm: the constant; also set for a kValue that is constant
   bool is_const{false};
   std::string str;
 };
@@ -150,8 +167,18 @@ constexpr int32_t kRowLane = 1;
 constexpr int32_t kFirstRow = 2;
 /*! Scalars: warp index * 32, cta index x y z, grid extent x y z, cluster cta rank, index x y z. */
 enum FixedScalar : int32_t {
-  kSWarpBase, kSCta, kSCtaY, kSCtaZ, kSGrid, kSGridY, kSGridZ, kSRank, kSClusterX, kSClusterY,
-  kSClusterZ, kFirstScalar,
+  kSWarpBase,
+  kSCta,
+  kSCtaY,
+  kSCtaZ,
+  kSGrid,
+  kSGridY,
+  kSGridZ,
+  kSRank,
+  kSClusterX,
+  kSClusterY,
+  kSClusterZ,
+  kFirstScalar,
 };
 
 /*! Compiles the device function. Raises target/unknown-instruction, target/missing-feature,

@@ -30,15 +30,17 @@ uint32_t Outside(uint32_t mask, const int64_t* e, int64_t lo, int64_t hi) {
 
 const char* Verb(bool write) { return write ? "store" : "load"; }
 
-void ReportIndex(Warp& w, const Ins& i, const MemRef& r, bool write, uint32_t bad, const int64_t* e) {
+void ReportIndex(Warp& w, const Ins& i, const MemRef& r, bool write, uint32_t bad,
+                 const int64_t* e) {
   int lane = std::countr_zero(bad);
   int64_t last = r.first + r.extent - i.n;
   Finding f;
   f.code = "out-of-bounds";
   f.message = std::string(Verb(write)) + " outside buffer " + r.name;
   f.loc = i.loc;
-  f.found = "index " + std::to_string(e[lane] - r.first) + (i.n > 1 ? " of " + std::to_string(i.n) + " elements" : "") +
-            " by " + LaneName(w, lane) + " (" + MaskName(bad) + " are outside)";
+  f.found = "index " + std::to_string(e[lane] - r.first) +
+            (i.n > 1 ? " of " + std::to_string(i.n) + " elements" : "") + " by " +
+            LaneName(w, lane) + " (" + MaskName(bad) + " are outside)";
   f.required = "0 <= index <= " + std::to_string(last - r.first) + ": the buffer has " +
                std::to_string(r.extent) + " elements";
   f.hint = "guard the access with the bound of the loop or of the tile";
@@ -49,7 +51,8 @@ void ReportFault(Warp& w, int32_t loc, const std::string& what, const std::strin
                  const std::string& required) {
   Finding f;
   f.code = what;
-  f.message = what == "misaligned-access" ? "misaligned vector access" : "access to memory that is not allocated";
+  f.message = what == "misaligned-access" ? "misaligned vector access"
+                                          : "access to memory that is not allocated";
   f.loc = loc;
   f.found = found;
   f.required = required;
@@ -61,12 +64,13 @@ void CheckAlignment(Warp& w, int32_t loc, const char* name, Access* a) {
   for (int l = 0; l < kLanes; ++l) any |= a->mask >> l & 1 ? a->addr[l] : 0;
   if (!(any & (align - 1))) return;
   uint32_t bad = 0;
-  ForLanes(a->mask, [&](int l) { bad |= static_cast<uint32_t>((a->addr[l] & (align - 1)) != 0) << l; });
+  ForLanes(a->mask,
+           [&](int l) { bad |= static_cast<uint32_t>((a->addr[l] & (align - 1)) != 0) << l; });
   int lane = std::countr_zero(bad);
   ReportFault(w, loc, "misaligned-access",
-              std::string(Verb(a->write)) + " of " + std::to_string(a->bytes) + " bytes of " + name +
-                  " at byte address " + std::to_string(a->addr[lane] & kOffsetMask) + " by " + LaneName(w, lane) +
-                  " (" + MaskName(bad) + ")",
+              std::string(Verb(a->write)) + " of " + std::to_string(a->bytes) + " bytes of " +
+                  name + " at byte address " + std::to_string(a->addr[lane] & kOffsetMask) +
+                  " by " + LaneName(w, lane) + " (" + MaskName(bad) + ")",
               "an address that is a multiple of " + std::to_string(align));
   a->mask &= ~bad;
 }
@@ -78,9 +82,10 @@ void LocateGlobal(Warp& w, const Ins& i, const MemRef& r, const int64_t* e, Acce
   if (uint32_t bad = Outside(a->mask, e, 0, hi)) {
     int lane = std::countr_zero(bad);
     ReportFault(w, i.loc, "illegal-address",
-                std::string(Verb(a->write)) + " at element " + std::to_string(e[lane]) + " of " + seg.name +
-                    " by " + LaneName(w, lane),
-                "an address inside an allocation; " + seg.name + " has " + std::to_string(seg.bytes) + " bytes");
+                std::string(Verb(a->write)) + " at element " + std::to_string(e[lane]) + " of " +
+                    seg.name + " by " + LaneName(w, lane),
+                "an address inside an allocation; " + seg.name + " has " +
+                    std::to_string(seg.bytes) + " bytes");
     a->mask &= ~bad;
   }
   for (int l = 0; l < kLanes; ++l) {
@@ -97,8 +102,8 @@ void LocateShared(Warp& w, const Ins& i, const MemRef& r, const int64_t* e, Acce
   if (uint32_t bad = Outside(a->mask, e, lo, hi)) {
     int lane = std::countr_zero(bad);
     ReportFault(w, i.loc, "illegal-address",
-                std::string(Verb(a->write)) + " at element " + std::to_string(e[lane]) + " of " + r.name + " by " +
-                    LaneName(w, lane),
+                std::string(Verb(a->write)) + " at element " + std::to_string(e[lane]) + " of " +
+                    r.name + " by " + LaneName(w, lane),
                 "an address inside the CTA's " + std::to_string(size) + " bytes of shared memory");
     a->mask &= ~bad;
   }
@@ -111,7 +116,8 @@ void LocateShared(Warp& w, const Ins& i, const MemRef& r, const int64_t* e, Acce
 
 void PointerAddresses(Warp& w, const MemRef& r, const int64_t* e, uint64_t* addr) {
   for (int l = 0; l < kLanes; ++l) {
-    uint64_t base = r.pointer_scalar ? static_cast<uint64_t>(w.s[r.pointer]) : w.Row<uint64_t>(r.pointer)[l];
+    uint64_t base =
+        r.pointer_scalar ? static_cast<uint64_t>(w.s[r.pointer]) : w.Row<uint64_t>(r.pointer)[l];
     addr[l] = base + static_cast<uint64_t>(e[l] * r.bits >> 3);
   }
 }
@@ -153,9 +159,9 @@ void LocatePointers(Warp& w, int32_t loc, const uint64_t* addr, int bytes, bool 
     if (a->p[l]) return;
     a->mask &= ~(1u << l);
     ReportFault(w, loc, "illegal-address",
-                std::string(Verb(write)) + " of " + std::to_string(bytes) + " bytes through a pointer by " +
-                    LaneName(w, l) + ", offset " + std::to_string(addr[l] & kOffsetMask) + " of " +
-                    SegmentName(w, addr[l]),
+                std::string(Verb(write)) + " of " + std::to_string(bytes) +
+                    " bytes through a pointer by " + LaneName(w, l) + ", offset " +
+                    std::to_string(addr[l] & kOffsetMask) + " of " + SegmentName(w, addr[l]),
                 "a pointer into shared memory or a buffer of the kernel");
   });
   CheckAlignment(w, loc, "a pointer operand", a);
@@ -165,7 +171,8 @@ void LocatePointers(Warp& w, int32_t loc, const uint64_t* addr, int bytes, bool 
 std::string SegmentName(const Warp& w, uint64_t addr) {
   uint64_t segment = addr >> kSegmentShift;
   if (segment == kSharedSegment) return "shared memory";
-  if (segment < kFirstGlobalSegment || segment - kFirstGlobalSegment >= w.m->segments.size()) return "no memory";
+  if (segment < kFirstGlobalSegment || segment - kFirstGlobalSegment >= w.m->segments.size())
+    return "no memory";
   return "buffer " + w.m->segments[segment - kFirstGlobalSegment].name;
 }
 

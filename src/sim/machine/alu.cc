@@ -176,12 +176,12 @@ struct Shr {
   }
 };
 
-#define TIRX_COMPARE(Name, op)        \
-  struct Name {                       \
-    template <typename S>             \
-    static uint32_t F(S a, S b) {     \
-      return a op b;                  \
-    }                                 \
+#define TIRX_COMPARE(Name, op)    \
+  struct Name {                   \
+    template <typename S>         \
+    static uint32_t F(S a, S b) { \
+      return a op b;              \
+    }                             \
   }
 TIRX_COMPARE(Eq, ==);
 TIRX_COMPARE(Ne, !=);

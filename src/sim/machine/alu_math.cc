@@ -22,7 +22,10 @@ namespace {
 template <typename To, typename From>
 To FloatToInt(From x) {
   using L = std::numeric_limits<To>;
-  if (x != x) return sizeof(To) == 8 || sizeof(From) == 8 ? static_cast<To>(uint64_t{1} << (sizeof(To) * 8 - 1)) : To{0};
+  if (x != x)
+    return sizeof(To) == 8 || sizeof(From) == 8
+               ? static_cast<To>(uint64_t{1} << (sizeof(To) * 8 - 1))
+               : To{0};
   From t = std::trunc(x);
   if (t <= static_cast<From>(L::min())) return L::min();
   // 2^31 and 2^63 are exact in both float types; max() itself may not be.
@@ -75,7 +78,11 @@ void EncodeBFloat(Warp& w, const Ins& i) {
 
 template <int kCode>
 constexpr DType SmallType() {
-  return DType{static_cast<uint8_t>(kCode), static_cast<uint8_t>(kCode >= 17 ? 4 : kCode >= 15 ? 6 : 8), 1};
+  return DType{static_cast<uint8_t>(kCode),
+               static_cast<uint8_t>(kCode >= 17   ? 4
+                                    : kCode >= 15 ? 6
+                                                  : 8),
+               1};
 }
 template <int kCode>
 void DecodeSmallRow(Warp& w, const Ins& i) {
@@ -92,7 +99,8 @@ template <int kCode, int kBits>
 void EncodeFromDouble(Warp& w, const Ins& i) {
   DType t{static_cast<uint8_t>(kCode), static_cast<uint8_t>(kBits), 1};
   uint32_t out[kLanes];
-  for (int l = 0; l < kLanes; ++l) out[l] = static_cast<uint32_t>(EncodeScalar(t, w.Row<double>(i.a)[l]));
+  for (int l = 0; l < kLanes; ++l)
+    out[l] = static_cast<uint32_t>(EncodeScalar(t, w.Row<double>(i.a)[l]));
   std::copy(out, out + kLanes, w.Row<uint32_t>(i.d));
 }
 
@@ -103,11 +111,11 @@ void MapRow(Warp& w, const Ins& i) {
   for (int l = 0; l < kLanes; ++l) w.Row<S>(i.d)[l] = F(w.Row<S>(i.a)[l]);
 }
 
-#define TIRX_MATH(Name, expr)                                                          \
-  template <typename S>                                                                \
-  S Name(S value) {                                                                    \
-    double x = static_cast<double>(value);                                             \
-    return static_cast<S>(expr);                                                       \
+#define TIRX_MATH(Name, expr)              \
+  template <typename S>                    \
+  S Name(S value) {                        \
+    double x = static_cast<double>(value); \
+    return static_cast<S>(expr);           \
   }
 TIRX_MATH(MExp, std::exp(x))
 TIRX_MATH(MExp2, std::exp2(x))
@@ -128,7 +136,8 @@ TIRX_MATH(MTrunc, std::trunc(x))
 
 template <typename S>
 S IAbs(S x) {
-  if constexpr (std::is_signed_v<S>) return x < 0 ? static_cast<S>(0 - static_cast<std::make_unsigned_t<S>>(x)) : x;
+  if constexpr (std::is_signed_v<S>)
+    return x < 0 ? static_cast<S>(0 - static_cast<std::make_unsigned_t<S>>(x)) : x;
   return x;
 }
 template <typename S>
@@ -142,15 +151,14 @@ Fn FloatMath(const std::string& name) {
     const char* name;
     Fn fn;
   };
-  static const Entry kTable[] = {
-      {"exp", &MapRow<S, MExp<S>>},     {"exp2", &MapRow<S, MExp2<S>>},
-      {"log", &MapRow<S, MLog<S>>},     {"log2", &MapRow<S, MLog2<S>>},
-      {"sqrt", &MapRow<S, MSqrt<S>>},   {"rsqrt", &MapRow<S, MRsqrt<S>>},
-      {"sin", &MapRow<S, MSin<S>>},     {"cos", &MapRow<S, MCos<S>>},
-      {"tanh", &MapRow<S, MTanh<S>>},   {"erf", &MapRow<S, MErf<S>>},
-      {"abs", &MapRow<S, MAbs<S>>},     {"floor", &MapRow<S, MFloor<S>>},
-      {"ceil", &MapRow<S, MCeil<S>>},   {"round", &MapRow<S, MRound<S>>},
-      {"trunc", &MapRow<S, MTrunc<S>>}};
+  static const Entry kTable[] = {{"exp", &MapRow<S, MExp<S>>},    {"exp2", &MapRow<S, MExp2<S>>},
+                                 {"log", &MapRow<S, MLog<S>>},    {"log2", &MapRow<S, MLog2<S>>},
+                                 {"sqrt", &MapRow<S, MSqrt<S>>},  {"rsqrt", &MapRow<S, MRsqrt<S>>},
+                                 {"sin", &MapRow<S, MSin<S>>},    {"cos", &MapRow<S, MCos<S>>},
+                                 {"tanh", &MapRow<S, MTanh<S>>},  {"erf", &MapRow<S, MErf<S>>},
+                                 {"abs", &MapRow<S, MAbs<S>>},    {"floor", &MapRow<S, MFloor<S>>},
+                                 {"ceil", &MapRow<S, MCeil<S>>},  {"round", &MapRow<S, MRound<S>>},
+                                 {"trunc", &MapRow<S, MTrunc<S>>}};
   for (const Entry& e : kTable) {
     if (name == e.name) return e.fn;
   }
@@ -160,8 +168,8 @@ Fn FloatMath(const std::string& name) {
 template <typename S>
 void PowRow(Warp& w, const Ins& i) {
   for (int l = 0; l < kLanes; ++l) {
-    w.Row<S>(i.d)[l] = static_cast<S>(std::pow(static_cast<double>(w.Row<S>(i.a)[l]),
-                                               static_cast<double>(w.Row<S>(i.b)[l])));
+    w.Row<S>(i.d)[l] = static_cast<S>(
+        std::pow(static_cast<double>(w.Row<S>(i.a)[l]), static_cast<double>(w.Row<S>(i.b)[l])));
   }
 }
 template <typename S>
@@ -222,7 +230,8 @@ Fn ConvertFn(Cls from, Cls to) {
 Fn DecodeFn(DType t) {
   if (t.code == kDLBfloat) return &DecodeBFloat;
   if (t.code == kDLFloat) return &DecodeHalf;
-#define TIRX_CASE(code) case code: return &DecodeSmallRow<code>;
+#define TIRX_CASE(code) \
+  case code: return &DecodeSmallRow<code>;
   switch (t.code) { TIRX_SMALL_CODES(TIRX_CASE) }
 #undef TIRX_CASE
   return nullptr;
@@ -232,14 +241,16 @@ Fn EncodeFn(DType t, Cls from) {
   if (from == Cls::kF64) {
     if (t.code == kDLBfloat) return &EncodeFromDouble<kDLBfloat, 16>;
     if (t.code == kDLFloat) return &EncodeFromDouble<kDLFloat, 16>;
-#define TIRX_CASE(code) case code: return &EncodeFromDouble<code, SmallType<code>().bits>;
+#define TIRX_CASE(code) \
+  case code: return &EncodeFromDouble<code, SmallType<code>().bits>;
     switch (t.code) { TIRX_SMALL_CODES(TIRX_CASE) }
 #undef TIRX_CASE
     return nullptr;
   }
   if (t.code == kDLBfloat) return &EncodeBFloat;
   if (t.code == kDLFloat) return &EncodeHalf;
-#define TIRX_CASE(code) case code: return &EncodeSmallRow<code>;
+#define TIRX_CASE(code) \
+  case code: return &EncodeSmallRow<code>;
   switch (t.code) { TIRX_SMALL_CODES(TIRX_CASE) }
 #undef TIRX_CASE
   return nullptr;

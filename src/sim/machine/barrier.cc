@@ -1,6 +1,6 @@
 /*!
- * Named barriers (PTX ISA 9.7.13.1): sixteen per CTA, counted in threads, arrived at by whole warps.
- * On completion they reset and the waiting warps run on.
+ * Named barriers (PTX ISA 9.7.13.1): sixteen per CTA, counted in threads, arrived at by whole
+ * warps. On completion they reset and the waiting warps run on.
  */
 #include <tirx/sim/machine.h>
 
@@ -8,8 +8,8 @@ namespace tirx {
 namespace sim {
 namespace {
 
-Finding Misuse(int32_t loc, const std::string& code, const std::string& message, const std::string& found,
-               const std::string& required) {
+Finding Misuse(int32_t loc, const std::string& code, const std::string& message,
+               const std::string& found, const std::string& required) {
   Finding f;
   f.code = code;
   f.message = message;
@@ -21,14 +21,18 @@ Finding Misuse(int32_t loc, const std::string& code, const std::string& message,
 
 bool CheckId(Warp& w, int32_t loc, int64_t id, int64_t threads) {
   if (id < 0 || id > 15) {
-    w.m->Report(Misuse(loc, "barrier-id", "named barrier that does not exist",
-                       "barrier " + std::to_string(id) + " in " + WarpName(w), "an id from 0 to 15"), true);
+    w.m->Report(
+        Misuse(loc, "barrier-id", "named barrier that does not exist",
+               "barrier " + std::to_string(id) + " in " + WarpName(w), "an id from 0 to 15"),
+        true);
     return false;
   }
-  if (threads < 0 || threads % kLanes != 0 || threads > static_cast<int64_t>(w.cta->warps.size()) * kLanes) {
+  if (threads < 0 || threads % kLanes != 0 ||
+      threads > static_cast<int64_t>(w.cta->warps.size()) * kLanes) {
     w.m->Report(Misuse(loc, "barrier-count", "impossible thread count of a barrier",
                        std::to_string(threads) + " threads",
-                       "a multiple of 32 that the CTA of " + std::to_string(w.m->threads) + " threads can reach"),
+                       "a multiple of 32 that the CTA of " + std::to_string(w.m->threads) +
+                           " threads can reach"),
                 true);
     return false;
   }
@@ -38,17 +42,19 @@ bool CheckId(Warp& w, int32_t loc, int64_t id, int64_t threads) {
 bool CheckState(Warp& w, int32_t loc, int64_t id, const Barrier& b, int64_t threads, BarrierOp op) {
   std::string name = "barrier " + std::to_string(id);
   if (b.expected && b.expected != threads) {
-    Finding f = Misuse(loc, "barrier-count-mismatch", name + " is used with two thread counts at once",
-                       std::to_string(threads) + " threads by " + WarpName(w),
-                       std::to_string(b.expected) + " threads, as the warps that arrived before it said");
+    Finding f =
+        Misuse(loc, "barrier-count-mismatch", name + " is used with two thread counts at once",
+               std::to_string(threads) + " threads by " + WarpName(w),
+               std::to_string(b.expected) + " threads, as the warps that arrived before it said");
     f.notes.emplace_back(b.locs[std::countr_zero(b.arrived_warps)], "the other count");
     w.m->Report(std::move(f), true);
     return false;
   }
   if (b.arrived_warps >> w.id & 1) {
-    Finding f = Misuse(loc, "barrier-over-arrival", "a warp arrives twice at " + name + " before it completes",
-                       "a second arrival of " + WarpName(w) + " with " + std::to_string(b.arrived) + " of " +
-                           std::to_string(b.expected) + " threads arrived",
+    Finding f = Misuse(loc, "barrier-over-arrival",
+                       "a warp arrives twice at " + name + " before it completes",
+                       "a second arrival of " + WarpName(w) + " with " + std::to_string(b.arrived) +
+                           " of " + std::to_string(b.expected) + " threads arrived",
                        "every other participant to arrive in between");
     f.notes.emplace_back(b.locs[w.id], "the first arrival");
     f.hint = "use another barrier id, or wait for the barrier in this warp too";
@@ -56,15 +62,18 @@ bool CheckState(Warp& w, int32_t loc, int64_t id, const Barrier& b, int64_t thre
     return false;
   }
   if (b.expected && b.reduces != (op == BarrierOp::kReduce)) {
-    w.m->Report(Misuse(loc, "barrier-kind-mismatch", name + " mixes a reduction with plain arrivals",
-                       "another kind of arrival by " + WarpName(w), "bar.red by every participant, or by none"), true);
+    w.m->Report(
+        Misuse(loc, "barrier-kind-mismatch", name + " mixes a reduction with plain arrivals",
+               "another kind of arrival by " + WarpName(w),
+               "bar.red by every participant, or by none"),
+        true);
     return false;
   }
   return true;
 }
 
 void WriteReduction(Warp& w, const Barrier& b) {
-  int32_t value = w.red_mode == 0 ? b.population
+  int32_t value = w.red_mode == 0   ? b.population
                   : w.red_mode == 1 ? b.population == b.threads
                                     : b.population != 0;
   ForLanes(w.mask, [&](int l) { w.Row<int32_t>(w.red_row)[l] = value; });
@@ -85,7 +94,8 @@ void Complete(Cta* c, Barrier* b) {
 
 }  // namespace
 
-void ArriveBarrier(Warp& w, int32_t loc, int64_t id, int64_t threads, BarrierOp op, int population) {
+void ArriveBarrier(Warp& w, int32_t loc, int64_t id, int64_t threads, BarrierOp op,
+                   int population) {
   int64_t all = static_cast<int64_t>(w.cta->warps.size()) * kLanes;
   if (!CheckId(w, loc, id, threads)) return;
   int64_t expected = threads == 0 ? all : threads;

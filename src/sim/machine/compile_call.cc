@@ -16,6 +16,13 @@ void RunCall(Warp& w, const Ins& i) {
   c.meaning->run(w, c, i.loc);
 }
 
+size_t OperandIndex(const InstrNode* instr, const ffi::String& name) {
+  for (size_t i = 0; i < instr->operands.size(); ++i) {
+    if (instr->operands[i]->name == name) return i;
+  }
+  return 0;
+}
+
 int64_t ConstArg(const CallNode* n, size_t i) { return AsInt(n->args[i]).value_or(0); }
 
 }  // namespace
@@ -67,7 +74,8 @@ Val Compiler::MathElement(const std::string& name, DType t, const std::vector<Va
     for (const Val& a : args) wide.push_back(Convert(a, kFloat32));
     return Convert(MathElement(name, IsSmallFloat(t) ? kFloat32 : t, wide), t);
   }
-  Fn fn = fused_small ? (from == kFloat16 ? &FmaHalfRow : &FmaBFloatRow) : MathFn(name, ClassOf(from));
+  Fn fn =
+      fused_small ? (from == kFloat16 ? &FmaHalfRow : &FmaBFloatRow) : MathFn(name, ClassOf(from));
   if (!fn) NotNative("a call of tx." + name + " on " + DTypeName(from));
   Val out{t, false, NewRows(RowsOf(t))};
   auto reg = [&](size_t i) { return i < args.size() ? args[i].reg : 0; };
@@ -157,8 +165,9 @@ Val Compiler::CompileInstruction(const CallNode* n) {
     std::string why(instr->unsupported);
     Diag("sim", "unsupported-instruction", n->span.defined() ? n->span : span_)
         .Message("the simulator has no meaning for " + std::string(n->op))
-        .Found(instr->sim.empty() ? (why.empty() ? "no meaning in the table" : why)
-                                  : "meaning \"" + std::string(instr->sim) + "\" is not implemented")
+        .Found(instr->sim.empty()
+                   ? (why.empty() ? "no meaning in the table" : why)
+                   : "meaning \"" + std::string(instr->sim) + "\" is not implemented")
         .Required("an instruction whose meaning is in src/sim/ops")
         .Throw();
   }
@@ -191,6 +200,16 @@ void Compiler::AddOperands(const CallNode* n, const InstrNode* instr, OpCall* ca
     const InstrOperandNode* decl = i < declared ? instr->operands[i].get() : nullptr;
     call->args.push_back(CompileOperand(n->args[i], decl, after));
   }
+  for (size_t i = n->args.size(); i < declared; ++i) {
+    const InstrOperandNode* decl = instr->operands[i].get();
+    if (!decl->otherwise.has_value()) break;
+    PrimExpr value = decl->otherwise.value();
+    if (auto* other = value.as<StringImmNode>()) {
+      call->args.push_back(call->args[OperandIndex(instr, other->value)]);
+    } else {
+      call->args.push_back(CompileOperand(value, decl, after));
+    }
+  }
 }
 
 Operand Compiler::CompileOperand(const PrimExpr& e, const InstrOperandNode* decl,
@@ -213,8 +232,8 @@ Operand Compiler::CompileOperand(const PrimExpr& e, const InstrOperandNode* decl
 Operand Compiler::ValueOperand(const PrimExpr& e, const InstrOperandNode* decl) {
   Val v = Expr(e);
   bool retype = decl && decl->space == "reg" && !IsVoid(decl->dtype) && decl->dtype.lanes == 1 &&
-                v.t.lanes == 1 && decl->dtype.bits != v.t.bits &&
-                (IsInteger(v.t) || IsBool(v.t)) && (IsInteger(decl->dtype) || IsBool(decl->dtype));
+                v.t.lanes == 1 && decl->dtype.bits != v.t.bits && (IsInteger(v.t) || IsBool(v.t)) &&
+                (IsInteger(decl->dtype) || IsBool(decl->dtype));
   if (retype) v = Convert(v, decl->dtype);
   Operand o;
   o.dtype = v.t;

@@ -40,7 +40,8 @@ bool IsSpeculable(const PrimExpr& e) {
     case ExprKind::kCall: {
       auto* n = Down<CallNode>(e);
       if (!IsPureIntrinsic(n->op)) return false;
-      return std::all_of(n->args.begin(), n->args.end(), [](const PrimExpr& a) { return IsSpeculable(a); });
+      return std::all_of(n->args.begin(), n->args.end(),
+                         [](const PrimExpr& a) { return IsSpeculable(a); });
     }
     case ExprKind::kVar:
     case ExprKind::kIntImm:
@@ -121,7 +122,8 @@ Val Compiler::Element(const Val& v, int i) const {
 Val Compiler::Rows(const Val& v) {
   if (!v.uniform) return v;
   bool wide = RowsOf(v.t) == 2;
-  if (v.k) return Val{v.t, false, RowConstant(wide ? *v.k : static_cast<uint32_t>(*v.k), wide), v.k};
+  if (v.k)
+    return Val{v.t, false, RowConstant(wide ? *v.k : static_cast<uint32_t>(*v.k), wide), v.k};
   Val out{v.t, false, NewRows(wide ? 2 : 1)};
   Emit(wide ? &Splat64 : &Splat32, Kind::kNone, out.reg, v.reg);
   return out;
@@ -131,9 +133,8 @@ Val Compiler::CompileBinary(const BinaryNode* n) {
   if (IsLogical(n->kind())) return CompileLogical(n);
   Val a = Expr(n->a), b = Expr(n->b);
   if (a.t.lanes == 1) return BinaryVals(n->kind(), a, b);
-  return PerElement(n->dtype, [&](int i) {
-    return BinaryVals(n->kind(), Element(a, i), Element(b, i));
-  });
+  return PerElement(n->dtype,
+                    [&](int i) { return BinaryVals(n->kind(), Element(a, i), Element(b, i)); });
 }
 
 /*! A vector from its elements, gathered into consecutive rows. */
@@ -172,7 +173,8 @@ Val Compiler::BinaryVals(BinOp op, const Val& a, const Val& b) {
     }
     Val out{t, true, NewScalar()};
     Emit(ScalarBinaryFn(op, ClassOf(a.t)), Kind::kInt, out.reg, a.reg, b.reg);
-    if (Fn wrap = CanWrap(op) && t.bits < 32 ? ScalarWrapFn(t) : nullptr) Emit(wrap, Kind::kNone, out.reg, out.reg);
+    if (Fn wrap = CanWrap(op) && t.bits < 32 ? ScalarWrapFn(t) : nullptr)
+      Emit(wrap, Kind::kNone, out.reg, out.reg);
     return out;
   }
   return RowBinary(op, t, Rows(a), Rows(b));
@@ -180,7 +182,8 @@ Val Compiler::BinaryVals(BinOp op, const Val& a, const Val& b) {
 
 Val Compiler::RowBinary(BinOp op, DType t, Val a, Val b) {
   if (IsSmallFloat(a.t)) {
-    Val r = RowBinary(op, IsComparison(op) ? kBool : kFloat32, Convert(a, kFloat32), Convert(b, kFloat32));
+    Val r = RowBinary(op, IsComparison(op) ? kBool : kFloat32, Convert(a, kFloat32),
+                      Convert(b, kFloat32));
     return IsComparison(op) ? r : Convert(r, t);
   }
   Cls c = ClassOf(a.t);
@@ -219,7 +222,8 @@ Val Compiler::CompileLogical(const BinaryNode* n) {
   }
   Val b = Expr(n->b);
   BinOp op = is_and ? BinOp::kBitAnd : BinOp::kBitOr;
-  return PerElementOr(n->dtype, [&](int i) { return BinaryVals(op, Element(a, i), Element(b, i)); });
+  return PerElementOr(n->dtype,
+                      [&](int i) { return BinaryVals(op, Element(a, i), Element(b, i)); });
 }
 
 Val Compiler::CompileSelect(const SelectNode* n) {
@@ -260,8 +264,9 @@ void Compiler::StoreRows(int32_t dst, const Val& value) {
 
 Val Compiler::Convert(const Val& v, DType to) {
   if (v.t == to) return v;
-  return to.lanes == 1 ? ConvertElement(v, to)
-                       : PerElement(to, [&](int i) { return ConvertElement(Element(v, i), ElementOf(to)); });
+  return to.lanes == 1
+             ? ConvertElement(v, to)
+             : PerElement(to, [&](int i) { return ConvertElement(Element(v, i), ElementOf(to)); });
 }
 
 Val Compiler::ConvertUniform(const Val& v, DType to) {
@@ -287,13 +292,15 @@ Val Compiler::ConvertElement(const Val& v, DType to) {
     Emit(DecodeFn(a.t), Kind::kConvert, wide.reg, a.reg);
     return ConvertElement(wide, to);
   }
-  if (IsBool(to)) return BinaryVals(BinOp::kNE, a, IsFloat(a.t) ? FloatConstant(a.t, 0) : Constant(a.t, 0));
+  if (IsBool(to))
+    return BinaryVals(BinOp::kNE, a, IsFloat(a.t) ? FloatConstant(a.t, 0) : Constant(a.t, 0));
   if (IsSmallFloat(to)) return EncodeElement(a, to);
   if (a.t == to) return a;
   Cls from = ClassOf(a.t), dest = ClassOf(to);
   Val out{to, false, NewRows(RowsOf(to))};
   bool same_bits = from == dest && !IsFloat(to);
-  Emit(same_bits ? (RowsOf(to) == 2 ? &Move64 : &Move32) : ConvertFn(from, dest), Kind::kConvert, out.reg, a.reg);
+  Emit(same_bits ? (RowsOf(to) == 2 ? &Move64 : &Move32) : ConvertFn(from, dest), Kind::kConvert,
+       out.reg, a.reg);
   if (Fn wrap = WrapFn(to)) Emit(wrap, Kind::kNone, out.reg, out.reg);
   if (v.warp_base && to.bits >= 32 && IsInteger(to)) out.warp_base = v.warp_base;
   return out;

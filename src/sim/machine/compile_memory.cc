@@ -33,13 +33,15 @@ MemRef Compiler::MakeRef(const Buffer& b) {
   auto it = storage_.find(b->data.get());
   if (it == storage_.end()) {
     auto var = vars_.find(b->data.get());
-    if (var == vars_.end()) NotNative("buffer " + std::string(b->name) + " whose storage is not defined");
+    if (var == vars_.end())
+      NotNative("buffer " + std::string(b->name) + " whose storage is not defined");
     Storage st{Storage::kPointer};
     st.pointer = var->second;
     it = storage_.emplace(b->data.get(), st).first;
   }
   const Storage& st = it->second;
-  static constexpr Space kSpaces[] = {Space::kGlobal, Space::kShared, Space::kLocal, Space::kPointer};
+  static constexpr Space kSpaces[] = {Space::kGlobal, Space::kShared, Space::kLocal,
+                                      Space::kPointer};
   MemRef r;
   r.space = kSpaces[st.kind];
   r.bits = b->dtype.bits;
@@ -59,7 +61,8 @@ MemRef Compiler::MakeRef(const Buffer& b) {
 }
 
 Compiler::Place Compiler::PlaceOf(const Buffer& b, const ffi::Array<PrimExpr>& indices) {
-  if (indices.size() != 1) NotNative("an access to " + std::string(b->name) + " with several indices");
+  if (indices.size() != 1)
+    NotNative("an access to " + std::string(b->name) + " with several indices");
   Place p{RefOf(b), {}, 1};
   PrimExpr index = indices[0];
   if (auto* ramp = index.as<RampNode>()) {

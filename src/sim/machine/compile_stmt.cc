@@ -30,8 +30,12 @@ class BodyScan : public StmtVisitor {
  protected:
   void VisitBreak(const BreakNode*) override { leaves = leaves || loops_ == 0; }
   void VisitContinue(const ContinueNode*) override { leaves = leaves || loops_ == 0; }
-  void VisitFor(const ForNode* n) override { Nested([&] { StmtVisitor::VisitFor(n); }); }
-  void VisitWhile(const WhileNode* n) override { Nested([&] { StmtVisitor::VisitWhile(n); }); }
+  void VisitFor(const ForNode* n) override {
+    Nested([&] { StmtVisitor::VisitFor(n); });
+  }
+  void VisitWhile(const WhileNode* n) override {
+    Nested([&] { StmtVisitor::VisitWhile(n); });
+  }
 
  private:
   template <typename F>
@@ -200,7 +204,8 @@ class SharedPlacer : public StmtVisitor {
 
  protected:
   void VisitAllocBuffer(const AllocBufferNode* n) override {
-    if (n->buffer->scope == "shared" || n->buffer->scope == "shared.dyn") out_->push_back(n->buffer);
+    if (n->buffer->scope == "shared" || n->buffer->scope == "shared.dyn")
+      out_->push_back(n->buffer);
   }
 
  private:
@@ -307,7 +312,8 @@ void Compiler::CompileWhile(const WhileNode* n) {
 }
 
 void Compiler::CompileLeave(bool is_break) {
-  auto loop = std::find_if(gathers_.rbegin(), gathers_.rend(), [](const Gather& g) { return g.is_loop; });
+  auto loop =
+      std::find_if(gathers_.rbegin(), gathers_.rend(), [](const Gather& g) { return g.is_loop; });
   if (loop == gathers_.rend()) NotNative("break or continue outside a loop");
   // Frames between here and the loop's: one per enclosing varying `if`.
   int32_t inner = static_cast<int32_t>(loop - gathers_.rbegin());

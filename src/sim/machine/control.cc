@@ -1,5 +1,5 @@
-#include <tirx/sim/control.h>
 #include <tirx/sim/alu.h>
+#include <tirx/sim/control.h>
 #include <tirx/sim/machine.h>
 
 namespace tirx {
@@ -83,7 +83,8 @@ namespace {
 template <typename S>
 uint32_t Below(Warp& w, const Ins& i) {
   uint32_t m = 0;
-  for (int l = 0; l < kLanes; ++l) m |= static_cast<uint32_t>(w.Row<S>(i.a)[l] < w.Row<S>(i.b)[l]) << l;
+  for (int l = 0; l < kLanes; ++l)
+    m |= static_cast<uint32_t>(w.Row<S>(i.a)[l] < w.Row<S>(i.b)[l]) << l;
   return m;
 }
 }  // namespace

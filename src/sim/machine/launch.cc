@@ -68,7 +68,8 @@ void EvaluateRefs(Machine* m, const HostEnv& env) {
 int64_t GridExtent(const LaunchPlan& plan, size_t d, const HostEnv& env) {
   if (d >= plan->grid.size()) return 1;
   auto n = EvalHost(plan->grid[d], env);
-  TVM_FFI_CHECK(n.has_value(), ValueError) << "a grid extent depends on values that are not arguments";
+  TVM_FFI_CHECK(n.has_value(), ValueError)
+      << "a grid extent depends on values that are not arguments";
   return std::max<int64_t>(*n, 0);
 }
 

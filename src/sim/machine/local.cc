@@ -39,7 +39,9 @@ int64_t BitOffset(Warp& w, const Ins& i, const MemRef& r, int lane, bool write) 
   return -1;
 }
 
-uint32_t ByteMask(int64_t bit, int bits) { return ((1u << std::max(1, bits / 8)) - 1) << (bit / 8 % 4); }
+uint32_t ByteMask(int64_t bit, int bits) {
+  return ((1u << std::max(1, bits / 8)) - 1) << (bit / 8 % 4);
+}
 
 void Note(Warp& w, const Ins& i, const MemRef& r, int lane, int64_t bit, bool write) {
   for (int64_t b = bit; b < bit + i.n * r.bits; b += std::min(r.bits, 32)) {
@@ -60,7 +62,8 @@ template <int kBits, bool kSigned>
 uint32_t Extract(uint32_t word, int shift) {
   if constexpr (kBits == 32) return word;
   uint32_t v = word >> shift & ((1u << (kBits % 32)) - 1);
-  if constexpr (kSigned) return static_cast<uint32_t>(static_cast<int32_t>(v << (32 - kBits)) >> (32 - kBits));
+  if constexpr (kSigned)
+    return static_cast<uint32_t>(static_cast<int32_t>(v << (32 - kBits)) >> (32 - kBits));
   return v;
 }
 
@@ -151,10 +154,12 @@ void MarkLocalRows(Warp& w, const Ins& i) {
 }
 
 void FmaHalfRow(Warp& w, const Ins& i) {
-  for (int l = 0; l < kLanes; ++l) w.Row(i.d)[l] = FmaHalf(w.Row(i.a)[l], w.Row(i.b)[l], w.Row(i.c)[l]);
+  for (int l = 0; l < kLanes; ++l)
+    w.Row(i.d)[l] = FmaHalf(w.Row(i.a)[l], w.Row(i.b)[l], w.Row(i.c)[l]);
 }
 void FmaBFloatRow(Warp& w, const Ins& i) {
-  for (int l = 0; l < kLanes; ++l) w.Row(i.d)[l] = FmaBFloat(w.Row(i.a)[l], w.Row(i.b)[l], w.Row(i.c)[l]);
+  for (int l = 0; l < kLanes; ++l)
+    w.Row(i.d)[l] = FmaBFloat(w.Row(i.a)[l], w.Row(i.b)[l], w.Row(i.c)[l]);
 }
 
 /*! n values of b bits become idx values of c bits, least significant first. */
@@ -163,7 +168,8 @@ void Repack(Warp& w, const Ins& i) {
   for (int l = 0; l < kLanes; ++l) {
     uint64_t words[8] = {};
     for (int k = 0; k < i.n; ++k) {
-      uint64_t v = from == 64 ? w.Row<uint64_t>(i.a + 2 * k)[l] : w.Row(i.a + k)[l] & ((uint64_t{1} << from) - 1);
+      uint64_t v = from == 64 ? w.Row<uint64_t>(i.a + 2 * k)[l]
+                              : w.Row(i.a + k)[l] & ((uint64_t{1} << from) - 1);
       words[k * from / 64] |= v << (k * from % 64);
     }
     for (int k = 0; k < i.idx; ++k) {

@@ -60,9 +60,9 @@ float NarrowToOdd(double x) {
 }  // namespace
 
 const SmallFloat* FindSmallFloat(DType t) {
-  static constexpr const SmallFloat* kFormats[] = {
-      &kE3M4, &kE4M3, &kE4M3B11, &kE4M3FN, &kE4M3FNUZ, &kE5M2,
-      &kE5M2FNUZ, &kE8M0, &kE2M3, &kE3M2, &kE2M1};
+  static constexpr const SmallFloat* kFormats[] = {&kE3M4,     &kE4M3, &kE4M3B11,  &kE4M3FN,
+                                                   &kE4M3FNUZ, &kE5M2, &kE5M2FNUZ, &kE8M0,
+                                                   &kE2M3,     &kE3M2, &kE2M1};
   int i = static_cast<int>(t.code) - static_cast<int>(kDLFloat8_e3m4);
   return i >= 0 && i < 11 ? kFormats[i] : nullptr;
 }
@@ -97,14 +97,16 @@ uint32_t EncodeSmall(const SmallFloat& f, double x, bool saturate) {
 const float* SmallTable(const SmallFloat& f) {
   static std::mutex lock;
   static std::array<const float*, 11> tables{};
-  static const SmallFloat* const kAll[] = {&kE3M4, &kE4M3, &kE4M3B11, &kE4M3FN, &kE4M3FNUZ, &kE5M2,
-                                           &kE5M2FNUZ, &kE8M0, &kE2M3, &kE3M2, &kE2M1};
+  static const SmallFloat* const kAll[] = {&kE3M4,     &kE4M3, &kE4M3B11,  &kE4M3FN,
+                                           &kE4M3FNUZ, &kE5M2, &kE5M2FNUZ, &kE8M0,
+                                           &kE2M3,     &kE3M2, &kE2M1};
   std::lock_guard<std::mutex> guard(lock);
   size_t i = 0;
   while (kAll[i] != &f) ++i;
   if (!tables[i]) {
     auto* t = new float[256];
-    for (int c = 0; c < 256; ++c) t[c] = static_cast<float>(DecodeSmall(f, c & ((1 << f.bits) - 1)));
+    for (int c = 0; c < 256; ++c)
+      t[c] = static_cast<float>(DecodeSmall(f, c & ((1 << f.bits) - 1)));
     tables[i] = t;
   }
   return tables[i];

@@ -2,9 +2,9 @@
  * Which warp runs next.
  *
  * lazy: the lowest ready warp runs until it blocks. eager: the same, with asynchronous work landing
- * at issue. random: a random ready warp runs until it blocks or a random memory access. CTAs start in
- * order, one cluster at a time; when all resident warps only spin or block, the next CTA is admitted,
- * as it would be resident beside them on the device.
+ * at issue. random: a random ready warp runs until it blocks or a random memory access. CTAs start
+ * in order, one cluster at a time; when all resident warps only spin or block, the next CTA is
+ * admitted, as it would be resident beside them on the device.
  */
 #include <tirx/sim/control.h>
 #include <tirx/sim/machine.h>
@@ -92,7 +92,8 @@ void ResetWarp(Machine* m, Warp* w) {
     w->s[kSGrid + d] = m->grid[d];
     w->s[kSClusterX + d] = c.index[d] % m->cluster[d];
   }
-  w->s[kSRank] = w->s[kSClusterX] + m->cluster[0] * (w->s[kSClusterY] + m->cluster[1] * w->s[kSClusterZ]);
+  w->s[kSRank] =
+      w->s[kSClusterX] + m->cluster[0] * (w->s[kSClusterY] + m->cluster[1] * w->s[kSClusterZ]);
 }
 
 std::unique_ptr<Cta> NewCta(Machine* m) {

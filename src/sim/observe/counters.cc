@@ -69,7 +69,8 @@ void CountAccess(Machine* m, int32_t loc, const Access& a) {
   } else {
     CountGlobal(a, c);
   }
-  ++m->counters.widths[(shared ? 2 : 0) + a.write][std::countr_zero(static_cast<uint32_t>(a.bytes)) & 7];
+  ++m->counters
+        .widths[(shared ? 2 : 0) + a.write][std::countr_zero(static_cast<uint32_t>(a.bytes)) & 7];
 }
 
 void CountRows16(Machine* m, int32_t loc, const uint64_t* rows, int count, bool write) {

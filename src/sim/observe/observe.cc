@@ -37,8 +37,8 @@ void ReportReplica(Warp& w, const Ins& i, int x, int y) {
   f.code = "unequal-replicas";
   f.message = "lanes of one store write different values to one place";
   f.loc = i.loc;
-  f.found = LaneName(w, x) + " and thread " + std::to_string(w.Thread(y)) + " write the same element of " +
-            w.m->refs[i.b].name + " with different bits";
+  f.found = LaneName(w, x) + " and thread " + std::to_string(w.Thread(y)) +
+            " write the same element of " + w.m->refs[i.b].name + " with different bits";
   f.required = "one writer, or equal values";
   f.hint = "let one elected lane store, or make the reduction give every lane the same bits";
   w.m->Report(std::move(f));
@@ -79,8 +79,8 @@ namespace {
 
 std::string DescribeWait(const Warp& w) {
   const Barrier& b = w.cta->barriers[w.wait_barrier];
-  return WarpName(w) + " waits at barrier " + std::to_string(w.wait_barrier) + ": " + std::to_string(b.arrived) +
-         " of " + std::to_string(b.expected) + " threads arrived";
+  return WarpName(w) + " waits at barrier " + std::to_string(w.wait_barrier) + ": " +
+         std::to_string(b.arrived) + " of " + std::to_string(b.expected) + " threads arrived";
 }
 
 std::string ListWarps(const Cta& c, uint32_t which) {
@@ -95,8 +95,9 @@ std::string DescribeMissing(const Cta& c, const Barrier& b) {
     if (b.arrived_warps >> w.id & 1) continue;
     (w.status == Status::kExited ? exited : elsewhere) |= 1u << w.id;
   }
-  return "; arrived: warps " + ListWarps(c, b.arrived_warps) + "; exited without arriving: " +
-         ListWarps(c, exited) + "; blocked elsewhere: " + ListWarps(c, elsewhere);
+  return "; arrived: warps " + ListWarps(c, b.arrived_warps) +
+         "; exited without arriving: " + ListWarps(c, exited) +
+         "; blocked elsewhere: " + ListWarps(c, elsewhere);
 }
 
 }  // namespace
@@ -106,7 +107,9 @@ void ReportDeadlock(Machine* m) {
   f.code = "deadlock";
   f.message = "every warp that has not exited waits at a barrier that cannot complete";
   f.required = "every participant of a barrier to reach it";
-  f.hint = "a barrier must be reached by all warps that it counts: not inside a branch that some of them skip";
+  f.hint =
+      "a barrier must be reached by all warps that it counts: not inside a branch that some of "
+      "them skip";
   bool first = true;
   for (const auto& c : m->active) {
     for (const Warp& w : c->warps) {

@@ -20,7 +20,8 @@ json::Value SpanJson(const Program& p, int32_t loc) {
 
 json::Object FindingJson(const Program& p, const Finding& f) {
   json::Array notes;
-  for (const auto& [loc, text] : f.notes) notes.push_back(json::Array{SpanJson(p, loc), ffi::String(text)});
+  for (const auto& [loc, text] : f.notes)
+    notes.push_back(json::Array{SpanJson(p, loc), ffi::String(text)});
   json::Object o;
   o.Set("code", ffi::String(f.code));
   o.Set("message", ffi::String(f.message));
@@ -136,8 +137,9 @@ json::Object CountersJson(const Machine& m) {
 
 const char* KindName(Kind k) {
   static constexpr const char* kNames[kNumKinds] = {
-      "none", "int", "fp32", "fp64", "convert", "math", "local", "control", "ld.global", "st.global",
-      "ld.shared", "st.shared", "atomic", "mma", "shuffle", "barrier", "async", "matrix", "other"};
+      "none",    "int",       "fp32",      "fp64",      "convert",   "math",   "local",
+      "control", "ld.global", "st.global", "ld.shared", "st.shared", "atomic", "mma",
+      "shuffle", "barrier",   "async",     "matrix",    "other"};
   return kNames[static_cast<int>(k)];
 }
 

@@ -15,15 +15,17 @@ namespace tirx {
 namespace sim {
 namespace {
 
-Finding PoisonFinding(Warp& w, int32_t loc, const Access& a, int lane, uint64_t byte, uint8_t state) {
+Finding PoisonFinding(Warp& w, int32_t loc, const Access& a, int lane, uint64_t byte,
+                      uint8_t state) {
   const Program& p = *w.prog;
   const ShadowByte* shadow = w.cta->shadow.data();
   Finding f;
   f.loc = loc;
   bool flight = state == kInFlight;
   f.code = flight ? "read-before-wait" : "uninitialised-read";
-  f.message = flight ? "shared memory is read while an asynchronous copy into it has not been waited for"
-                     : "shared memory is read that nobody has written";
+  f.message =
+      flight ? "shared memory is read while an asynchronous copy into it has not been waited for"
+             : "shared memory is read that nobody has written";
   f.found = LaneName(w, lane) + " reads byte " + AllocationAt(p, byte);
   f.required = flight ? "cp.async.wait_group by the copying thread, then a barrier, before the read"
                       : "a write that happens before the read";
@@ -36,7 +38,8 @@ Finding PoisonFinding(Warp& w, int32_t loc, const Access& a, int lane, uint64_t 
     for (uint64_t n : {byte - d, byte + d}) {
       if (n >= w.cta->state.size() || w.cta->state[n] != kInitialised) continue;
       if (shadow[n].write_cta != w.cta->serial) continue;
-      f.notes.emplace_back(shadow[n].write_loc, std::to_string(d) + " bytes away, " + AllocationAt(p, n) +
+      f.notes.emplace_back(shadow[n].write_loc, std::to_string(d) + " bytes away, " +
+                                                    AllocationAt(p, n) +
                                                     " was last written here by warp " +
                                                     std::to_string(shadow[n].write_warp));
       return f;
@@ -45,21 +48,24 @@ Finding PoisonFinding(Warp& w, int32_t loc, const Access& a, int lane, uint64_t 
   return f;
 }
 
-void ReportRace(Warp& w, int32_t loc, const Access& a, uint64_t byte, int other_warp, int32_t other_loc,
-                bool other_write) {
+void ReportRace(Warp& w, int32_t loc, const Access& a, uint64_t byte, int other_warp,
+                int32_t other_loc, bool other_write) {
   Finding f;
   f.code = "shared-race";
   f.message = "two warps access shared memory with nothing that orders them";
   f.loc = loc;
-  f.found = WarpName(w) + (a.write ? " writes " : " reads ") + AllocationAt(*w.prog, byte) + ", which warp " +
-            std::to_string(other_warp) + (other_write ? " wrote" : " read") + " with no barrier in between";
+  f.found = WarpName(w) + (a.write ? " writes " : " reads ") + AllocationAt(*w.prog, byte) +
+            ", which warp " + std::to_string(other_warp) + (other_write ? " wrote" : " read") +
+            " with no barrier in between";
   f.required = "a barrier that both warps take part in, between the two accesses";
   f.notes.emplace_back(other_loc, "the other access");
   w.m->Report(std::move(f));
 }
 
 /*! Whether w's clock covers what `warp` did at `clock`. */
-bool Ordered(const Warp& w, int warp, uint32_t clock) { return w.id == warp || w.clock[warp] >= clock || clock == 0; }
+bool Ordered(const Warp& w, int warp, uint32_t clock) {
+  return w.id == warp || w.clock[warp] >= clock || clock == 0;
+}
 
 bool TrackWrite(Warp& w, int32_t loc, const Access& a, uint64_t at, ShadowByte* s) {
   bool clean = true;
@@ -156,7 +162,8 @@ void JoinClocks(Cta* c, uint32_t arrived, uint32_t waiting) {
 std::string AllocationAt(const Program& p, uint64_t offset) {
   const SharedAlloc* best = nullptr;
   for (const SharedAlloc& a : p.shared) {
-    bool inside = static_cast<int64_t>(offset) >= a.base && static_cast<int64_t>(offset) < a.base + a.bytes;
+    bool inside =
+        static_cast<int64_t>(offset) >= a.base && static_cast<int64_t>(offset) < a.base + a.bytes;
     if (inside && (!best || a.bytes <= best->bytes)) best = &a;
   }
   if (!best) return "at shared address " + std::to_string(offset);

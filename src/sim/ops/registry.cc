@@ -45,7 +45,8 @@ void ReportPartialWarp(Warp& w, const OpCall& c, int32_t loc) {
   f.message = std::string(c.instr->name) + " needs every thread of the warp";
   f.loc = loc;
   f.found = WarpName(w) + " executes it with " + MaskName(w.mask) + " only";
-  f.required = w.exist == ~0u ? "all 32 lanes to reach it together" : "a warp of 32 threads: the CTA has " + std::to_string(w.m->threads);
+  f.required = w.exist == ~0u ? "all 32 lanes to reach it together"
+                              : "a warp of 32 threads: the CTA has " + std::to_string(w.m->threads);
   f.hint = "move it out of the branch, or make the condition the same for the whole warp";
   w.m->Report(std::move(f));
 }
