@@ -23,12 +23,14 @@ class Report:
     findings: list of SimError in the order of their discovery. counters: dict, empty when "counters" was off:
     `instructions` (warp instructions by kind), `global_load`, `global_store` (requests, sectors of 32 bytes,
     bytes), `shared_load`, `shared_store` (shared_requests, wavefronts, bank_conflicts, shared_bytes),
-    `widths` (requests by bytes per lane), `lines` (the same per source line), `barrier_waits`, `async_copies`.
+    `widths` (requests by bytes per lane), `lines` (the same per source line),
+    `barrier_waits`, `async_copies`.
     """
 
     def __init__(self, data: dict, *, target: str, schedule: str, seed: int):
         self.kernel, self.target, self.schedule, self.seed = data["kernel"], target, schedule, seed
         self.ctas, self.suppressed = data["ctas"], data["suppressed"]
+        self.printed = data["printed"]  # what cuda.printf wrote
         self.counters = data.get("counters", {})
         self.findings = [errors.SimError(f.pop("message"), **f) for f in data["findings"]]
 
@@ -81,7 +83,8 @@ def run(kernel, target, args, *, schedule="lazy", seed=0, observers=OBSERVERS, m
     "eager" (it lands at once) or "random" (warps interleave and copies land as `seed` says).
     observers: any of OBSERVERS; with none the machine runs at full speed and still refuses accesses outside
     every allocation, and deadlocks.
-    mma_accumulate: "f32" adds products in order of k in float32, "f64" in float64 with one rounding at the end.
+    mma_accumulate: "f32" adds products in order of k in float32, "f64" in float64 with one
+    rounding at the end.
     Raises SimError (with .report) for findings unless check is False; LaunchError for arguments
     that do not fit.
     """

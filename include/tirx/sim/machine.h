@@ -61,14 +61,15 @@ struct Cta;
 
 enum class Status : uint8_t { kReady, kBlocked, kExited };
 
-/*! One cp.async of a warp: per-lane copies that have not landed yet. */
+/*! One cp.async of a warp: per-lane copies that are not complete yet. */
 struct PendingCopy {
-  uint32_t mask;
-  int32_t bytes;
-  int32_t loc;
-  std::array<uint64_t, kLanes> dst;  //!< offset in the CTA's shared memory
-  std::array<uint64_t, kLanes> src;  //!< device address
-  std::array<int32_t, kLanes> take;  //!< bytes to copy; the rest is zero-filled
+  uint32_t mask{0};
+  int32_t bytes{0};
+  int32_t loc{0};
+  bool landed{false};                  //!< the bytes have moved, but nobody may rely on it
+  std::array<uint64_t, kLanes> dst{};  //!< offset in the CTA's shared memory
+  std::array<const uint8_t*, kLanes> src{};
+  std::array<int32_t, kLanes> take{};  //!< bytes to copy; the rest is zero-filled
 };
 
 struct Warp {
@@ -197,7 +198,9 @@ struct Machine {
   bool fatal{false};
   Counters counters;
   uint64_t rng{0};
-  uint32_t serial{0};  //!< CTAs started
+  uint64_t ticks{0};    //!< what clock instructions read
+  std::string printed;  //!< what printf wrote
+  uint32_t serial{0};   //!< CTAs started
 
   uint32_t Random();
   /*! Records a finding once per (code, line); a fatal one ends the launch. */
@@ -226,10 +229,14 @@ std::optional<int64_t> EvalHost(const PrimExpr& e, const HostEnv& env);
  *  range and alignment, tells the observers. Lanes that failed leave a->mask. */
 void Locate(Warp& w, const Ins& i, int bytes, bool write, Access* a);
 /*! The same for device addresses given per lane (instructions with pointer operands). */
-void LocatePointers(Warp& w, int32_t loc, const uint64_t* addr, int bytes, bool write, Access* a);
+void LocatePointers(Warp& w, int32_t loc, const uint64_t* addr, int bytes, bool write, Access* a,
+                    bool atomic = false);
 /*! The bytes at a device address, or nullptr when they are not inside one allocation. */
 uint8_t* Resolve(Warp& w, uint64_t addr, int bytes, Space* space);
 std::string SegmentName(const Warp& w, uint64_t addr);
+
+/*! Schedule "random": one pending cp.async of the warp may land now. */
+void LandSomeCopy(Warp& w);
 
 // ---- machine/barrier.cc ----
 enum class BarrierOp { kSync, kArrive, kReduce };

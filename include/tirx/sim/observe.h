@@ -11,8 +11,6 @@ namespace tirx {
 namespace sim {
 
 void CountAccess(Machine* m, int32_t loc, const Access& a);
-/*! ldmatrix and stmatrix: `count` rows of 16 shared bytes, eight rows at a time. */
-void CountRows16(Machine* m, int32_t loc, const uint64_t* rows, int count, bool write);
 
 /*! Reads of bytes that nobody wrote, or that an unfinished asynchronous copy will write. */
 void CheckShared(Warp& w, int32_t loc, const Access& a);

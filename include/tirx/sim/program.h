@@ -117,6 +117,7 @@ struct OpCall {
   Span span;
   /*! Parameters that the meaning reads from sim_attrs, attrs and the name, once. */
   int64_t p[8] = {};
+  DType type{kUInt32}, from{kUInt32};  //!< likewise
 
   OpCall() : instr(ffi::ObjectPtr<InstrNode>(nullptr)) {}
 };

@@ -148,8 +148,10 @@ uint8_t* Resolve(Warp& w, uint64_t addr, int bytes, Space* space) {
   return seg.At(off);
 }
 
-void LocatePointers(Warp& w, int32_t loc, const uint64_t* addr, int bytes, bool write, Access* a) {
+void LocatePointers(Warp& w, int32_t loc, const uint64_t* addr, int bytes, bool write, Access* a,
+                    bool atomic) {
   a->ref = nullptr;
+  a->atomic = atomic;
   a->bytes = bytes;
   a->write = write;
   a->mask = w.mask;
@@ -197,6 +199,7 @@ void Locate(Warp& w, const Ins& i, int bytes, bool write, Access* a) {
     return;
   }
   a->ref = &r;
+  a->atomic = false;
   a->space = r.space;
   a->bytes = bytes;
   a->write = write;
@@ -311,7 +314,9 @@ void RefAddress(Warp& w, const Ins& i) {
 }
 
 void MaybeYield(Warp& w, const Ins&) {
-  if (w.m->Random() % 8 == 0) w.stop = true;
+  uint32_t r = w.m->Random() % 16;
+  if (r < 2) w.stop = true;
+  if (r >= 12) LandSomeCopy(w);
 }
 
 }  // namespace sim

@@ -235,6 +235,10 @@ Operand Compiler::ValueOperand(const PrimExpr& e, const InstrOperandNode* decl) 
                 v.t.lanes == 1 && decl->dtype.bits != v.t.bits && (IsInteger(v.t) || IsBool(v.t)) &&
                 (IsInteger(decl->dtype) || IsBool(decl->dtype));
   if (retype) v = Convert(v, decl->dtype);
+  if (decl && decl->space == "shared" && v.t.bits == 32) {  // a 32-bit shared address (cvta)
+    v = BinaryVals(BinOp::kAdd, Convert(Convert(v, kUInt32), kUInt64),
+                   Constant(kUInt64, static_cast<int64_t>(kSharedSegment << kSegmentShift)));
+  }
   Operand o;
   o.dtype = v.t;
   o.is_const = v.k.has_value();

@@ -73,18 +73,5 @@ void CountAccess(Machine* m, int32_t loc, const Access& a) {
         .widths[(shared ? 2 : 0) + a.write][std::countr_zero(static_cast<uint32_t>(a.bytes)) & 7];
 }
 
-void CountRows16(Machine* m, int32_t loc, const uint64_t* rows, int count, bool write) {
-  Access a;
-  a.bytes = 16;
-  std::copy_n(rows, count, a.addr.begin());
-  LineCount* c = &m->counters.lines[loc][write];
-  ++c->shared_requests;
-  c->shared_bytes += static_cast<uint64_t>(count) * 16;
-  for (int first = 0; first < count; first += 8) {
-    c->wavefronts += Wavefronts(a, 0xffu << first);
-    ++c->ideal_wavefronts;
-  }
-}
-
 }  // namespace sim
 }  // namespace tirx

@@ -13,7 +13,7 @@ void ObserveAccess(Warp& w, int32_t loc, const Access& a) {
   if (o.counters) CountAccess(w.m, loc, a);
   if (a.space != Space::kShared) return;
   if (o.init) CheckShared(w, loc, a);
-  if (o.init || o.race) TrackShared(w, loc, a);
+  if ((o.init || o.race) && !a.atomic) TrackShared(w, loc, a);
 }
 
 namespace {

@@ -151,6 +151,7 @@ std::string ReportJson(const Machine& m) {
   out.Set("findings", findings);
   out.Set("suppressed", static_cast<int64_t>(m.suppressed));
   Put(&out, "ctas", m.serial);
+  out.Set("printed", ffi::String(m.printed));
   if (m.opt.counters) out.Set("counters", CountersJson(m));
   return std::string(json::Stringify(out));
 }

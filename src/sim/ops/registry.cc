@@ -40,6 +40,7 @@ std::string StrAttr(const OpCall& c, const char* key, const char* otherwise) {
 }
 
 void ReportPartialWarp(Warp& w, const OpCall& c, int32_t loc) {
+  if (!w.m->opt.sync) return;
   Finding f;
   f.code = "partial-warp";
   f.message = std::string(c.instr->name) + " needs every thread of the warp";
