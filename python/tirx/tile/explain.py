@@ -16,5 +16,4 @@ def explain(func, target) -> Report:
 
     with recording() as decisions:
         lower(func, target)
-    label = target if isinstance(target, str) else f"{target.kind}/{target.arch}"
-    return Report(str(func.name), label, decisions)
+    return Report(str(func.name), str(target), decisions)

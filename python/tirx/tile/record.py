@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import threading
 
+from .registry import location_text
+
 
 class Rejection:
     """Why a variant did not lower a call. kind: "predicate", "declined", "config" or "bug"."""
 
-    __slots__ = ("variant", "priority", "kind", "reason", "predicate", "source")
+    __slots__ = ("variant", "priority", "kind", "reason", "predicate", "_source")
 
     def __init__(self, rule, kind, reason, predicate="", source=None):
-        from .registry import location_text
-
         self.variant, self.priority, self.kind = rule.variant, rule.priority, kind
-        self.reason, self.predicate = reason, predicate
-        self.source = location_text(source or rule.source)
+        self.reason, self.predicate, self._source = reason, predicate, source or rule.source
+
+    @property
+    def source(self) -> str:
+        """`folder/file.py:line` of the predicate or rule."""
+        return location_text(self._source)
 
     def text(self) -> str:
         """`vec_auto: predicate 'constant extents': n is not constant (rules/copy.py:41)`"""
@@ -29,7 +33,8 @@ class Rejection:
 
     def to_dict(self) -> dict:
         """JSON-able fields."""
-        return {k: getattr(self, k) for k in self.__slots__}
+        fields = ("variant", "priority", "kind", "reason", "predicate", "source")
+        return {k: getattr(self, k) for k in fields}
 
 
 class Decision:
