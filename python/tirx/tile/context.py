@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from .. import arith, scope  # noqa: F401  (the classes of a context's fields)
 from ..errors import DispatchError, Location, TypeMismatch
 from ..ir import BufferRegion
 from .builder import Builder, expr_text
