@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import keyword
+from functools import cache
+from importlib import import_module
 
 from .. import _ffi_api as _api
 from ..errors import TypeMismatch
@@ -33,10 +35,17 @@ class InstrName:
         return InstrName(f"{self.name}.{text}")
 
     def __call__(self, *args, attrs=None):
+        _load_tables()
         return _api.instr_call(self.name, [_operand(a) for a in args], attrs or {}, here())
 
     def __repr__(self):
         return f"T.{self.name}"
+
+
+@cache
+def _load_tables():
+    """Import the targets: they tell C++ where the instruction tables are."""
+    import_module("tirx.targets")
 
 
 def decode(part: str) -> str:

@@ -109,7 +109,7 @@ def StringImm(value):  # noqa: N802
 
 def __getattr__(name):
     found = dtype_constructor(name)
-    if found is None and name in ("SMEMPool", "TMEMPool"):
+    if found is None and name == "SMEMPool":
         from .. import lang
 
         found = getattr(lang, name)
