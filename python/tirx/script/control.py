@@ -11,7 +11,7 @@ from . import index as ix
 from .evaluator import BREAK, CONTINUE, NORMAL, RETURN
 from .expr import iterate
 from .frames import FilterFrame, Loops
-from .operators import truth
+from .operators import condition, truth
 from .subscript import bounds
 from .tables import EXPR, evaluate, handles_stmt
 
@@ -41,7 +41,7 @@ def _no_effect(ev, n, value):
 
 @handles_stmt(ast.If)
 def _if(ev, n):
-    cond = EXPR[type(n.test)](ev, n.test)
+    cond = condition(ev, n.test)
     if isinstance(cond, FilterFrame):
         return _filter_if(ev, n, cond)
     if not isinstance(cond, PrimExpr):
@@ -141,7 +141,7 @@ def _runtime_for(ev, n, loops):
 @handles_stmt(ast.While)
 def _while(ev, n):
     _no_else(ev, n)
-    cond = evaluate(ev, n.test)
+    cond = condition(ev, n.test)
     if not isinstance(cond, PrimExpr):
         if not truth(ev, n.test, cond):
             return
@@ -173,7 +173,7 @@ def _pass(ev, n):
 
 @handles_stmt(ast.Assert)
 def _assert(ev, n):
-    cond = evaluate(ev, n.test)
+    cond = condition(ev, n.test)
     message = "" if n.msg is None else evaluate(ev, n.msg)
     if isinstance(cond, PrimExpr):
         return ev.builder.emit(_api.Assert(cond, str(message), ev.span(n)))

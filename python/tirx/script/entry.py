@@ -38,7 +38,8 @@ def _parse_here(func, frame, fragment):
             found=repr(func),
             required="a function",
         )
-    return parse(src.of_function(func), PythonNames(func, frame), fragment)
+    with src.paused_gc():
+        return parse(src.of_function(func), PythonNames(func, frame), fragment)
 
 
 class Jit:
@@ -66,7 +67,8 @@ class Jit:
         key = _cache_key(values)
         found = self._specialized.get(key) if key is not None else None
         if found is None:
-            found = parse(src.of_function(self.func), DictNames(values, self.names), self.fragment)
+            with src.paused_gc():
+                found = parse(src.of_function(self.func), DictNames(values, self.names), self.fragment)
             if key is not None:
                 self._specialized[key] = found
         return found
@@ -124,15 +126,16 @@ def from_source(
     from . import t, tx
 
     file = file or f"<script {_next_number()}>"
-    sources = [s for s in src.of_text(text, file) if name in (None, s.node.name)]
-    if not sources:
-        raise ScriptError(
-            "there is no such function in the source",
-            code="no-function",
-            found=f"no `def {name}`" if name else "no function",
-            required="@T.prim_func\ndef name(...): ...",
-        )
-    return parse(sources[-1], DictNames({"T": t, "Tx": tx, **(names or {})}), fragment=True)
+    with src.paused_gc():
+        sources = [s for s in src.of_text(text, file) if name in (None, s.node.name)]
+        if not sources:
+            raise ScriptError(
+                "there is no such function in the source",
+                code="no-function",
+                found=f"no `def {name}`" if name else "no function",
+                required="@T.prim_func\ndef name(...): ...",
+            )
+        return parse(sources[-1], DictNames({"T": t, "Tx": tx, **(names or {})}), fragment=True)
 
 
 def _next_number():

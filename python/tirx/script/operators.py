@@ -13,7 +13,7 @@ from .. import _ffi_api as _api
 from ..errors import ScriptError, TirxError, TypeMismatch
 from ..ir import _OP_INDEX, Binary, Buffer, BufferLoad, BufferRegion, Call, Cast, Not, PrimExpr, Select
 from . import index as ix
-from .tables import EXPR, handles_expr
+from .tables import EXPR, evaluate, handles_expr
 
 _NOT = getattr(_api, "not")
 _PYTHON = frozenset({int, float, bool, str, type(None)})
@@ -97,8 +97,8 @@ def _binop(ev, n):
 
 @handles_expr(ast.UnaryOp)
 def _unary(ev, n):
-    value = EXPR[type(n.operand)](ev, n.operand)
     op = type(n.op)
+    value = condition(ev, n.operand) if op is ast.Not else EXPR[type(n.operand)](ev, n.operand)
     if isinstance(value, PrimExpr):
         return _unary_ir(ev, n, op, value)
     if op is ast.Not:
@@ -128,33 +128,58 @@ def truth(ev, node, value) -> bool:
     return bool(value)
 
 
+def condition(ev, node):
+    """The value of a node of which only the truth is used: and/or may have operands that are no bools."""
+    if type(node) is ast.BoolOp:
+        return _logic(ev, node, truth_only=True)
+    return EXPR[type(node)](ev, node)
+
+
 @handles_expr(ast.BoolOp)
 def _boolop(ev, n):
+    return _logic(ev, n, truth_only=False)
+
+
+def _logic(ev, n, truth_only):
+    """and/or. Python yields an operand; the IR yields a bool, which is the same for bools and conditions."""
     is_and = type(n.op) is ast.And
-    value = EXPR[type(n.values[0])](ev, n.values[0])
-    for node in n.values[1:]:
+    read = condition if truth_only else evaluate
+    value = read(ev, n.values[0])
+    for before, node in zip(n.values, n.values[1:]):
         if not isinstance(value, PrimExpr):
-            if truth(ev, n, value) != is_and:
+            if truth(ev, before, value) != is_and:
                 return value
-            value = EXPR[type(node)](ev, node)
+            value = read(ev, node)
             continue
-        value = _LOGIC[is_and](value, _guarded(ev, node), ev.span(n))
+        right = without_statements(ev, node, "the right side of `and`/`or`", read)
+        if not truth_only:
+            _require_bool(ev, before, value)
+            _require_bool(ev, node, right)
+        right = right if isinstance(right, PrimExpr) else truth(ev, node, right)
+        value = _LOGIC[is_and](value, right, ev.span(n))
     return value
 
 
 _LOGIC = {True: _factory("and"), False: _factory("or")}
 
 
-def _guarded(ev, node):
-    """The right operand of and/or, which may not be evaluated: it must not emit statements."""
-    value = without_statements(ev, node, "the right side of `and`/`or`")
-    return value if isinstance(value, PrimExpr) else truth(ev, node, value)
+def _require_bool(ev, node, value):
+    if type(value) is bool or (isinstance(value, PrimExpr) and value.dtype == "bool"):
+        return
+    raise TypeMismatch(
+        "and/or of values that are no bools",
+        code="and-or-of-numbers",
+        span=ev.span(node),
+        found=ix.describe(value),
+        required="bool operands (Python would yield one of the operands, a kernel yields a bool)",
+        hint="compare first (x != 0), or choose with `a if c else b`",
+    )
 
 
-def without_statements(ev, node, where):
+def without_statements(ev, node, where, read=evaluate):
     """Evaluate `node`, refusing statements that the evaluation emits (they would run unconditionally)."""
     before = len(ev.builder.stmts)
-    value = EXPR[type(node)](ev, node)
+    value = read(ev, node)
     if len(ev.builder.stmts) != before:
         raise effects_error(ev.span(node), where, "a call that emits statements")
     return value
@@ -265,7 +290,7 @@ def _is_pure_instruction(name) -> bool:
 
 @handles_expr(ast.IfExp)
 def _if_exp(ev, n):
-    cond = EXPR[type(n.test)](ev, n.test)
+    cond = condition(ev, n.test)
     if not isinstance(cond, PrimExpr):
         node = n.body if truth(ev, n.test, cond) else n.orelse
         return EXPR[type(node)](ev, node)

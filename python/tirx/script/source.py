@@ -9,7 +9,9 @@ guess does not parse (a string or a bracket continues at a smaller indentation),
 from __future__ import annotations
 
 import ast
+import gc
 import linecache
+from contextlib import contextmanager
 
 from ..errors import ScriptError
 
@@ -22,6 +24,19 @@ class Source:
     def __init__(self, file, node, offset):
         self.file, self.node, self.offset = file, node, offset
         self.many = None  # names bound more than once; filled in by scope.bound_many
+
+
+@contextmanager
+def paused_gc():
+    """No garbage collection inside: trees and IR are all alive, and scanning them again and again is what
+    makes the time of a long body grow faster than its length."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 _CACHE: dict = {}
