@@ -27,6 +27,16 @@ const InstrNode* Lookup(const std::string& name) {
 
 }  // namespace
 
+bool InstrNode::IsPure() const {
+  for (const ffi::String& e : effects) {
+    if (e != "pure") return false;
+  }
+  for (const InstrOperand& op : operands) {
+    if (op->Writes()) return false;
+  }
+  return true;
+}
+
 void RegisterInstr(const Instr& instr) {
   std::lock_guard<std::mutex> guard(Global()->lock);
   Global()->entries.insert_or_assign(std::string(instr->name), instr);

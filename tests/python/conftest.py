@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-os.environ.setdefault("TIRX_VERIFY", "1")
+_HERE = Path(__file__).parent
+GOLDENS = _HERE / "goldens"
 
-GOLDENS = Path(__file__).parent / "goldens"
+os.environ.setdefault("TIRX_VERIFY", "1")
+os.environ.setdefault("TIRX_CACHE_DIR", str(_HERE.parent.parent / ".pytest_cache" / "tirx"))
 
 
 def pytest_addoption(parser):

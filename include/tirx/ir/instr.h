@@ -59,6 +59,8 @@ class InstrNode : public ffi::Object {
   ffi::String sim;                     //!< name of the meaning in src/sim/ops, or "" = unsupported
   ffi::Map<ffi::String, ffi::Any> sim_attrs;  //!< parameters of the meaning, e.g. {"m": 16, "k": 16}
   ffi::String unsupported;             //!< why there is no simulator meaning
+  /*! Whether a call only computes its value: no effects and no operand that it writes. */
+  bool IsPure() const;
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tx.Instr", InstrNode, ffi::Object);
 };

@@ -42,6 +42,7 @@ _FEATURES = {
     "griddepcontrol": _FROM_90,
     "proxy.async": _FROM_90,  # fence.proxy.async [9.7.13.4]
     "multimem": _FROM_90,
+    "atom.bf16": _FROM_90,  # add.noftz.bf16 and bf16x2 [9.7.13.5]
     "atom.vector": _FROM_90,  # atom/red .v2/.v4 on global [9.7.13.5]
     "cvt.tf32.rn": _FROM_90,  # rn and rz; rna is everywhere
     "setmaxnreg": {"sm_90a"} | _SPECIFIC,

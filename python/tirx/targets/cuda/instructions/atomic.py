@@ -71,7 +71,8 @@ def _ptx():
             for t in types:
                 yield from _pair(space, op, t, t)
         for t, register in _HALVES.items():
-            yield from _pair(space, "add.noftz", t, register)
+            features = ("atom.bf16",) if t.startswith("bf16") else ()
+            yield from _pair(space, "add.noftz", t, register, features)
         for t in ("b32", "b64"):
             yield ptx(
                 f"atom.{space}.cas.{t}",
@@ -83,13 +84,14 @@ def _ptx():
             )
 
 
-def _pair(space, op, t, register):
+def _pair(space, op, t, register, features=()):
     """atom (old value into d) and red (no result) of one operation."""
     yield ptx(
         f"atom.{space}.{op}.{t}",
         f"w {register} d, rw {space}:{register} address, r {register} value",
         "{0}, [{1}], {2}",
         effects=("memory",),
+        features=features,
         sim="atomic.ptx",
         attrs=_attrs(op, t, 1),
     )
@@ -99,6 +101,7 @@ def _pair(space, op, t, register):
             f"rw {space}:{register} address, r {register} value",
             "[{0}], {1}",
             effects=("memory",),
+            features=features,
             sim="atomic.ptx",
             attrs=_attrs(op, t, 0),
         )
