@@ -147,7 +147,10 @@ const std::unordered_set<std::string>& ReservedNames() {
       "map", "cast", "broadcast", "select", "std", "cuda", "signbit", "isnan", "isinf", "y0", "y1",
       "yn", "j0", "j1", "jn", "exp", "log", "sin", "cos", "tan", "pow", "sqrt", "floor", "ceil",
       "round", "trunc", "fma", "tanh", "erf", "exp2", "log2", "rsqrt", "div", "linux", "unix",
-      "uchar", "uint", "ulong", "ushort", "size_t", "ptrdiff_t",
+      "uchar", "uint", "ulong", "ushort", "size_t", "ptrdiff_t", "char2", "char4", "uchar2",
+      "uchar4", "short2", "short4", "ushort2", "ushort4", "int1", "int2", "int3", "int4", "uint1",
+      "uint2", "uint3", "uint4", "long2", "long4", "longlong2", "longlong4", "ulonglong2",
+      "ulonglong4", "float1", "float2", "float3", "float4", "double2", "double3", "double4",
   };
   // clang-format on
   return *names;
