@@ -112,7 +112,7 @@ class _Parser:
 
 def evaluate(text: str, env: dict) -> int:
     """The value of a C expression with the names in `env`."""
-    parser = _Parser(text, env)
+    parser = _Parser(text, {"true": 1, "false": 0, **env})
     value = parser.ternary()
     assert not parser.tokens, parser.tokens
     return value

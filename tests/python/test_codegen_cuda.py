@@ -368,7 +368,7 @@ def test_helpers_appear_only_when_used():
         (7, "int64", "7LL"),
         (0xFFFFFFFF, "uint32", "0xffffffffu"),
         (3, "uint32", "3u"),
-        (2**63, "uint64", "9223372036854775808ULL"),
+        (2**62, "uint64", "4611686018427387904ULL"),
         (-5, "int8", "-5"),
         (1.0, "float32", "1.0f"),
         (0.1, "float32", "0.1f"),
@@ -382,8 +382,6 @@ def test_helpers_appear_only_when_used():
 )
 def test_literals(value, dtype, text):
     out = ir.Buffer.make("out", [4], dtype)
-    if dtype == "uint64":
-        value -= 2**64
     assert body_of([store(out, 0, ir.const(value, dtype))], [out]) == [f"out[0] = {text};"]
 
 
@@ -473,7 +471,7 @@ def _assembles(body, buffers):
     assert cubin.warnings == [], cubin.log
 
 
-@pytest.mark.parametrize("dtype", [d for d in (*_FLOATS, *_INTEGERS) if "float8" not in d and d != "bool"])
+@pytest.mark.parametrize("dtype", [d for d in (*_FLOATS, *_INTEGERS) if d != "bool"])
 def test_every_operation_assembles(dtype):
     values = [v for v in _pure(dtype)]
     outs = {str(v.dtype): ir.Buffer.make("out_" + str(v.dtype), [64], str(v.dtype)) for v in values}
@@ -502,7 +500,7 @@ def test_every_vector_operation_assembles():
         values += [
             x + broadcast(ir.const(2, dtype), lanes),
             select(x < y, x, y),
-            x.astype("float32").astype(dtype),
+            x.astype("float32x4").astype(dtype + "x4"),
         ]
         body += [ir.BufferStore(out, v, [ramp(i * lanes, lanes)]) for i, v in enumerate(values)]
         buffers += [_memory(dtype), out]

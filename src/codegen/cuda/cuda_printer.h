@@ -97,7 +97,8 @@ class CudaPrinter {
   void Binary(const BinaryNode* n, int level);
   void Infix(const BinaryNode* n, const char* symbol, int strength, int level);
   void Division(const BinaryNode* n, int level);
-  void MinMax(const BinaryNode* n);
+  void MinMax(const BinaryNode* n, int level);
+  static bool IsNarrow(DType t);
   void SelectExpr(const SelectNode* n, int level);
   void CastExpr(const CastNode* n, int level);
   void Operand(const PrimExpr& e, int level, const PrimExpr& sibling);

@@ -142,12 +142,19 @@ void CudaPrinter::Expr(const PrimExpr& e, int level) {
 void CudaPrinter::Binary(const BinaryNode* n, int level) {
   BinOp op = n->kind();
   if (op == BinOp::kFloorDiv || op == BinOp::kFloorMod) return Division(n, level);
-  if (op == BinOp::kMin || op == BinOp::kMax) return MinMax(n);
+  if (op == BinOp::kMin || op == BinOp::kMax) return MinMax(n, level);
   Infix(n, SymbolOf(op), StrengthOf(op), level);
 }
 
+/*! Floats of fewer than 16 bits have conversions and nothing else: they are computed in float. */
+bool CudaPrinter::IsNarrow(DType t) { return IsFloat(t) && t.bits < 16; }
+
 /*! One side of an operator. A literal beside a typed operand needs no suffix. */
 void CudaPrinter::Operand(const PrimExpr& e, int level, const PrimExpr& sibling) {
+  if (IsNarrow(e.dtype())) {
+    out_.text += "(float)";
+    return Expr(e, kUnary);
+  }
   auto* imm = e.as<IntImmNode>();
   if (!imm || AsInt(sibling)) return Expr(e, level);
   std::string text = IntLiteral(imm->value, e.dtype(), true);
@@ -155,7 +162,7 @@ void CudaPrinter::Operand(const PrimExpr& e, int level, const PrimExpr& sibling)
 }
 
 void CudaPrinter::Infix(const BinaryNode* n, const char* symbol, int strength, int level) {
-  bool wraps = Wraps(n);
+  bool wraps = Wraps(n) || IsNarrow(n->dtype);
   if (wraps) out_.text += "(" + CType(n->dtype) + ")";
   // Mixed bitwise and arithmetic operators, and && inside ||, get parentheses for the reader.
   bool mixed = level > kSelect && level != kPrimary && level != kUnary &&
@@ -197,18 +204,20 @@ void CudaPrinter::Division(const BinaryNode* n, int level) {
   Wrapped(text, div ? kShift : kBitAnd, level > kSelect ? kPrimary : level);
 }
 
-void CudaPrinter::MinMax(const BinaryNode* n) {
+void CudaPrinter::MinMax(const BinaryNode* n, int level) {
   bool is_min = n->kind() == BinOp::kMin;
   DType t = n->dtype;
   std::string name = is_min ? "min" : "max";
   if (t.code == kDLFloat && t.bits == 32) name = is_min ? "fminf" : "fmaxf";
   if (t.code == kDLFloat && t.bits == 64) name = is_min ? "fmin" : "fmax";
   if (IsFloat(t) && t.bits == 16) name = is_min ? "__hmin" : "__hmax";
-  out_.text += name + "(";
-  Expr(n->a, kAssign);
+  if (IsNarrow(t)) name = "(" + CType(t) + ")" + (is_min ? "fminf" : "fmaxf");
+  bool parens = IsNarrow(t) && level > kUnary;
+  out_.text += (parens ? "(" : "") + name + "(";
+  Operand(n->a, kAssign, n->a);
   out_.text += ", ";
-  Expr(n->b, kAssign);
-  out_.text += ")";
+  Operand(n->b, kAssign, n->b);
+  out_.text += parens ? "))" : ")";
 }
 
 void CudaPrinter::SelectExpr(const SelectNode* n, int level) {
@@ -225,12 +234,15 @@ void CudaPrinter::SelectExpr(const SelectNode* n, int level) {
 void CudaPrinter::CastExpr(const CastNode* n, int level) {
   DType from = n->value.dtype(), to = n->dtype;
   if (IsBool(to) && !IsBool(from)) {
-    std::string zero = IsFloat(from) ? FloatLiteral(0, from) : "0";
-    return Wrapped(Text(n->value, kRelation) + " != " + zero, kEquality, level);
+    std::string zero = IsNarrow(from) ? "0.0f" : IsFloat(from) ? FloatLiteral(0, from) : "0";
+    std::string value =
+        IsNarrow(from) ? "(float)" + Text(n->value, kUnary) : Text(n->value, kRelation);
+    return Wrapped(value + " != " + zero, kEquality, level);
   }
   bool parens = level > kUnary;
   if (parens) out_.text += "(";
   out_.text += "(" + CType(to, n->span) + ")";
+  if (IsNarrow(from) && IsFloat(to) && to.bits <= 16) out_.text += "(float)";
   Expr(n->value, kUnary);
   if (parens) out_.text += ")";
 }

@@ -131,7 +131,8 @@ void CudaPrinter::LaneWise(const PrimExpr& e) {
   PrimExpr one = OnOneLane(e, lane);
   std::string body = Text(one, kAssign);
   names_.Close();
-  out_.text += UseHelper("map") + "([=](" + params + ") { return " + body + "; }";
+  out_.text += UseHelper("map") + "([=](" + params + ") -> " + CType(ElementOf(e.dtype())) +
+               " { return " + body + "; }";
   for (const PrimExpr& operand : operands) {
     out_.text += ", ";
     Expr(operand, kAssign);
@@ -141,11 +142,15 @@ void CudaPrinter::LaneWise(const PrimExpr& e) {
 
 PrimExpr CudaPrinter::OnOneLane(const PrimExpr& e,
                                 const std::function<PrimExpr(const PrimExpr&)>& lane) {
-  if (auto* n = e.as<BinaryNode>()) return MakeBinary(n->kind(), lane(n->a), lane(n->b));
+  if (auto* n = e.as<BinaryNode>()) {
+    PrimExpr a = lane(n->a);
+    return MakeBinary(n->kind(), a, lane(n->b));
+  }
   if (auto* n = e.as<NotNode>()) return MakeNot(lane(n->a));
   if (auto* n = e.as<SelectNode>()) {
     PrimExpr c = n->cond.dtype().lanes > 1 ? lane(n->cond) : n->cond;
-    return MakeSelect(c, lane(n->true_value), lane(n->false_value));
+    PrimExpr t = lane(n->true_value);
+    return MakeSelect(c, t, lane(n->false_value));
   }
   if (auto* n = e.as<CallNode>(); n && IsPureIntrinsic(n->op)) {
     ffi::Array<PrimExpr> args;

@@ -7,6 +7,7 @@ rename, after it is complete: a reader sees all of it or nothing, whatever happe
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -69,7 +70,8 @@ class CubinCache:
             os.replace(unfinished, path)
             _remove_abandoned(path.parent)
         except OSError:
-            unfinished.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
 
 
 def _remove_abandoned(directory: Path) -> None:
