@@ -92,7 +92,7 @@ def lower(func, target, *, times=None, until=None):
     the user's mistakes and InternalError for this package's.
     """
     target = Target.of(target)
-    verify = os.environ.get("TIRX_VERIFY") == "1" and hasattr(_api, "verify")
+    verify = os.environ.get("TIRX_VERIFY") == "1"
     dump = _Dump(func) if os.environ.get("TIRX_DUMP") else None
     if verify:
         _verify(func, "tile", None)

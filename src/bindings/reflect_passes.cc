@@ -10,6 +10,7 @@
 #include <tirx/passes/resolve_scopes.h>
 #include <tirx/passes/split_host_device.h>
 #include <tirx/passes/tile_primitive_dispatch.h>
+#include <tirx/verify/verify.h>
 
 namespace tirx {
 
@@ -24,6 +25,26 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   def.def("tx.passes.lower_scope_ids", &passes::LowerScopeIds);
   def.def("tx.passes.plan_shared", &passes::PlanShared);
   def.def("tx.passes.split_host_device", &passes::SplitHostDevice);
+  def.def("tx.verify", [](PrimFunc func, std::string stage) {
+    ffi::Array<ffi::Any> out;
+    for (const verify::Problem& p : verify::Verify(func, stage)) {
+      out.push_back(ffi::Map<ffi::String, ffi::Any>{{"code", ffi::String(p.code)},
+                                                    {"message", ffi::String(p.message)},
+                                                    {"found", ffi::String(p.found)},
+                                                    {"required", ffi::String(p.required)},
+                                                    {"span", p.span}});
+    }
+    return out;
+  });
+  def.def("tx.verify_rules", []() {
+    ffi::Array<ffi::Any> out;
+    for (const auto& row : verify::Rules()) {
+      ffi::Array<ffi::String> cells;
+      for (const std::string& cell : row) cells.push_back(cell);
+      out.push_back(cells);
+    }
+    return out;
+  });
 }
 
 }  // namespace tirx

@@ -120,10 +120,11 @@ PrimExpr CtaMeaning(size_t dim, const Launch& launch) {
 IdTable::IdTable(const std::vector<ScopeIdDef>& defs, const Launch& launch)
     : launch_(launch), thread_index_("tid") {
   for (const ScopeIdDef& def : defs) {
-    if (def->kind == "thread_id" && def->vars.size() == 1) {
-      thread_index_ = def->vars[0];
-      break;
-    }
+    bool whole = (def->kind == "thread_id" && def->vars.size() == 1) ||
+                 (def->kind == "lane_id" && launch.threads <= kWarpSize);
+    if (!whole) continue;
+    thread_index_ = def->vars[0];
+    break;
   }
   lane_ = ThreadMeaning("lane_id", thread_index_, launch.threads);
   warp_ = ThreadMeaning("warp_id", thread_index_, launch.threads);

@@ -42,7 +42,8 @@ class IdTable {
  public:
   IdTable(const std::vector<ScopeIdDef>& defs, const Launch& launch);
   const Launch& launch() const { return launch_; }
-  /*! The linear thread index in the CTA: the user's own `thread_id` when there is one. */
+  /*! The linear thread index in the CTA: the user's own `thread_id` (or the lane of a
+   *  CTA of one warp) when there is one. */
   const Var& thread_index() const { return thread_index_; }
   /*! The meaning of an id; null for variables that are none. */
   const PrimExpr* Find(const VarNode* v) const;
