@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tvm_ffi import Object, register_object
 
 from . import _ffi_api as _api
@@ -31,3 +33,36 @@ class DispatchContext(Object):
     def add_host_init(self, stmt):
         """Run `stmt` on the host before the launch."""
         self.host_init.append(stmt)
+
+
+class ActiveSet(NamedTuple):
+    """Who executes a tile call.
+
+    threads: linear indices in the CTA; ctas: ranks in the cluster; both are upper bounds where a condition is
+    only known at run time. agreed: the widest team whose members certainly agree to be there ("grid": no
+    doubt). elected: one lane per warp, which one is known at run time. layout: the set as a TileLayout over
+    cta_id, warpid and laneid (or tx), None when it is no progression (paper section 4.2).
+    """
+
+    call: object
+    threads: list
+    ctas: list
+    agreed: str
+    elected: bool
+    layout: object
+
+
+def active_sets(func) -> list[ActiveSet]:
+    """The active set at each tile call of a tile-stage function that some thread reaches."""
+    places = [dict(p.items()) for p in _api.active_sets(func)]
+    return [
+        ActiveSet(
+            p["call"],
+            [int(t) for t in p["threads"]],
+            [int(c) for c in p["ctas"]],
+            str(p["agreed"]),
+            bool(p["elected"]),
+            p["layout"],
+        )  # fmt: skip
+        for p in places
+    ]

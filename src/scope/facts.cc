@@ -2,21 +2,27 @@
 #include <tirx/scope/facts.h>
 #include <tirx/scope/walker.h>
 
+#include <string>
+
 namespace tirx {
 namespace scope {
 
 void BindFacts(const arith::Analyzer& analyzer, const PrimFunc& func, const IdTable& ids) {
   const Launch& launch = ids.launch();
   analyzer.Bind(ids.thread_index(), Range(0, PrimExpr(launch.threads)));
-  for (const auto& [var, meaning] : ids.definitions()) {
-    if (meaning.as<CallNode>() == nullptr) analyzer.Bind(var, meaning);
-  }
   for (const ScopeIdDef& def : CollectScopeIds(func->body)) {
+    std::string kind(def->kind);
+    bool thread_level = kind.compare(0, 3, "cta") != 0 && kind != "cluster_id";
     ffi::Array<PrimExpr> extents = ExtentsOf(def, launch);
     for (size_t d = 0; d < def->vars.size(); ++d) {
-      const PrimExpr* meaning = ids.Find(def->vars[d].get());
-      bool open = meaning != nullptr && meaning->as<CallNode>() != nullptr;
-      if (open) analyzer.Bind(def->vars[d], Range(0, MakeCast(kInt32, extents[d])));
+      const Var& v = def->vars[d];
+      const PrimExpr* meaning = ids.Find(v.get());
+      if (meaning == nullptr) continue;
+      if (thread_level || AsInt(*meaning)) {
+        analyzer.Bind(v, *meaning);
+      } else {
+        analyzer.Bind(v, Range(MakeConst(v->dtype, 0), MakeCast(v->dtype, extents[d])));
+      }
     }
   }
   auto parts = SplitAtEntry(func);

@@ -122,7 +122,7 @@ IdTable::IdTable(const std::vector<ScopeIdDef>& defs, const Launch& launch)
   for (const ScopeIdDef& def : defs) {
     bool whole = (def->kind == "thread_id" && def->vars.size() == 1) ||
                  (def->kind == "lane_id" && launch.threads <= kWarpSize);
-    if (!whole) continue;
+    if (!whole || def->vars[0]->dtype != kInt32) continue;
     thread_index_ = def->vars[0];
     break;
   }
@@ -144,9 +144,11 @@ void IdTable::Define(const Var& v, const std::string& kind, size_t dim, const Sc
     meaning = ClusterMeaning(kind, dim, def->vars.size(), launch_);
   } else {
     meaning = ThreadMeaning(kind, thread_index_, launch_.threads);
-    if (kind == "lane_id" && !AsInt(lane_) && lane_.as<VarNode>() == nullptr) lane_ = v;
-    if (kind == "warp_id" && !AsInt(warp_) && warp_.as<VarNode>() == nullptr) warp_ = v;
+    bool computed = v->dtype == kInt32 && !AsInt(meaning);
+    if (computed && kind == "lane_id" && lane_.as<VarNode>() == nullptr) lane_ = v;
+    if (computed && kind == "warp_id" && warp_.as<VarNode>() == nullptr) warp_ = v;
   }
+  meaning = MakeCast(v->dtype, meaning);
   definitions_.emplace_back(v, meaning);
   by_var_.emplace(v.get(), meaning);
 }

@@ -119,5 +119,30 @@ Stmt ScopedMutator::VisitExecScope(const ExecScope& s) {
   return out;
 }
 
+namespace {
+
+class PlaceRecorder : public ScopedMutator {
+ public:
+  explicit PlaceRecorder(const PrimFunc& func) : ScopedMutator(func, arith::Analyzer()) {}
+  std::vector<Place> places;
+
+ protected:
+  Stmt VisitTilePrimitiveCall(const TilePrimitiveCall& s) override {
+    places.push_back({s, active()});
+    return s;
+  }
+};
+
+}  // namespace
+
+std::vector<Place> PlacesOf(const PrimFunc& func) {
+  ffi::Map<ffi::String, ffi::Any> attrs = func->attrs;
+  SetLaunch(&attrs, InferLaunch(CollectScopeIds(func->body)));
+  PlaceRecorder recorder(
+      PrimFunc(func->name, func->params, func->param_buffers, func->body, attrs, func->span));
+  recorder.Run();
+  return std::move(recorder.places);
+}
+
 }  // namespace scope
 }  // namespace tirx

@@ -64,6 +64,15 @@ class ScopedMutator : public FactsMutator {
   Kind kind_{Kind::kThread};
 };
 
+/*! Who executes a tile call. */
+struct Place {
+  TilePrimitiveCall call{ffi::UnsafeInit{}};
+  ActiveSet active;
+};
+/*! The tile calls of a function that some thread reaches, in program order. The launch is inferred.
+ */
+std::vector<Place> PlacesOf(const PrimFunc& func);
+
 }  // namespace scope
 }  // namespace tirx
 #endif  // TIRX_SCOPE_WALKER_H_
