@@ -265,7 +265,7 @@ INT_EXPRS = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(INT_EXPRS, st.lists(st.integers(-5, 5), min_size=3, max_size=3), st.integers(0, 7))
 def test_integer_expressions_mean_what_python_means(text, values, known):
     """Any of a, b, c is a Python number or an IR value; with the IR values replaced the result is Python's."""

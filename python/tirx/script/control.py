@@ -70,17 +70,16 @@ def _for(ev, n):
     loops = _loops(ev, n.iter)
     if isinstance(loops, Loops):
         return _runtime_for(ev, n, loops)
-    ev.unrolled.append(None)
-    try:
-        for item in iterate(ev, n.iter, loops):
-            ev.bind_target(n.target, item)
-            ended = ev.body(n.body)
-            if ended == RETURN:
-                return RETURN
-            if ended == BREAK:
-                break
-    finally:
-        ev.unrolled.pop()
+    around, ev.unrolled = ev.unrolled, True
+    for item in iterate(ev, n.iter, loops):
+        ev.bind_target(n.target, item)
+        ended = ev.body(n.body)
+        if ended in (BREAK, RETURN):
+            break
+    else:
+        ended = NORMAL
+    ev.unrolled = around
+    return RETURN if ended == RETURN else NORMAL
 
 
 def _no_else(ev, n):
@@ -123,7 +122,7 @@ def _runtime_for(ev, n, loops):
         ev.unpack(ast.Tuple(elts=[n.target]) if len(names) == 1 else n.target, loops.loops)
     builder, scope = ev.builder, ev.scope
     variables = loops.variables(names, ev.span(n.target))
-    unrolled, ev.unrolled = ev.unrolled, []
+    around, ev.unrolled = ev.unrolled, False
     builder.push()
     builder.runtime += 1
     scope.enter("for", n.lineno + ev.offset)
@@ -134,7 +133,7 @@ def _runtime_for(ev, n, loops):
     scope.exit()
     builder.runtime -= 1
     body = builder.pop(n)
-    ev.unrolled = unrolled
+    ev.unrolled = around
     builder.emit(loops.wrap([v for v, _ in variables], body, ev.span(n)))
 
 
@@ -146,9 +145,9 @@ def _while(ev, n):
         if not truth(ev, n.test, cond):
             return
         cond = IntImm("bool", True)
-    unrolled, ev.unrolled = ev.unrolled, []
+    around, ev.unrolled = ev.unrolled, False
     body = ev.block(n, n.body, "while")
-    ev.unrolled = unrolled
+    ev.unrolled = around
     ev.builder.emit(_api.While(cond, body, ev.span(n)))
 
 

@@ -18,7 +18,7 @@ class Evaluator:
     """Runs the statements of one function (a kernel, or one expansion of an inline function).
 
     vars is scope.vars: the names bound in this function. result is the value of an inline's `return`.
-    unrolled is the list of open loops that were unrolled in Python: (statement depth of the loop).
+    unrolled: whether the innermost open loop is one that was unrolled while parsing.
     """
 
     __slots__ = ("builder", "source", "scope", "vars", "file", "offset", "result", "inline", "unrolled")
@@ -28,7 +28,7 @@ class Evaluator:
         self.scope = Scope(outer, many)
         self.vars = self.scope.vars
         self.file, self.offset = source.file, source.offset
-        self.result, self.inline, self.unrolled = None, inline, []
+        self.result, self.inline, self.unrolled = None, inline, False
 
     def span(self, n):
         off = self.offset
