@@ -60,6 +60,15 @@ def _no_attribute(value, n):
 @handles_expr(ast.Call)
 def _call(ev, n):
     func = EXPR[type(n.func)](ev, n.func)
+    before = ev.builder.past_end
+    ev.builder.past_end = before or any(k.arg == "oob" for k in n.keywords)
+    args, kwargs = _arguments(ev, n)
+    ev.builder.past_end = before
+    ev.builder.node = n
+    return invoke(ev, n, func, args, kwargs)
+
+
+def _arguments(ev, n):
     args = []
     for a in n.args:
         if type(a) is ast.Starred:
@@ -73,8 +82,7 @@ def _call(ev, n):
             kwargs.update(value)
         else:
             kwargs[k.arg] = value
-    ev.builder.node = n
-    return invoke(ev, n, func, args, kwargs)
+    return args, kwargs
 
 
 _ON_IR = {}  # Python builtins with a meaning on IR values: filled in by t.py

@@ -336,7 +336,7 @@ def _close_threads(part, offset, replicas, free):
     position, gaps = 1, []
     for divisor, extent in [*used, (part.team, 1)]:
         if divisor > position:
-            gaps.append((position, divisor // position))
+            gaps.append((position, -(-divisor // position)))
         position = divisor * extent
     fixed = gaps + [r for r in replicas if r not in free]
     part.owners = [(d, _modulo(d, e, part.team), offset // d % e) for d, e in fixed]

@@ -16,7 +16,7 @@ from ....ir import Binary, FloatImm, IntImm, instr_call
 from ....tile.builder import as_int, digit, plus, times
 from ....tile.checks import check_registers
 from ....tile.coverage import proof_text, prove_digits
-from ....tile.emit import _coordinate, address
+from ....tile.emit import address
 from ....tile.operand import View
 from ....tile.partition import Partition, Step, _close_threads, join_steps
 from ....tile.registry import fail, register_dispatch
