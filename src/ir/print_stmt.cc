@@ -374,7 +374,12 @@ void ScriptPrinter::Module(const IRModuleNode* n) {
   for (const auto& [name, f] : n->functions) functions.emplace_back(std::string(name), f);
   std::sort(functions.begin(), functions.end(),
             [](auto& a, auto& b) { return a.first < b.first; });
-  bool first = true;
+  bool first = n->attrs.empty();
+  if (!n->attrs.empty()) {
+    line_ += "T.module_attr(";
+    Value(n->attrs);
+    Line(")");
+  }
   for (const auto& [name, f] : functions) {
     if (!first) out_ += "\n\n";
     first = false;

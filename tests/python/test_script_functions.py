@@ -1,9 +1,11 @@
 """@T.prim_func, @T.jit, @T.inline, @T.macro, @T.meta_class."""
 
+import linecache
+
 import pytest
 from script_helpers import body_of, check, kinds, round_trip  # noqa: F401
 from tirx import errors, ir
-from tirx.script import T, from_source
+from tirx.script import T, from_source, module_from_source
 
 OUTSIDE = 3
 
@@ -370,3 +372,29 @@ def test_from_source_picks_a_function():
     with pytest.raises(errors.ScriptError) as e:
         from_source("def f(:\n")
     assert e.value.code == "syntax" and e.value.location.line == 1
+
+
+def test_modules():
+    text = "@T.prim_func\ndef f(n: T.int32):\n    pass\n\n\n@T.prim_func\ndef g(m: T.int64):\n    pass\n"
+    module = module_from_source('T.module_attr({"k": [1, "two"], "s": "x"})\n\n\n' + text)
+    assert set(module.functions) == {"f", "g"} and list(module.attrs["k"]) == [1, "two"]
+    for m in (module, module_from_source(text)):
+        assert ir.first_difference(m, module_from_source(str(m))) is None
+    for bad, code in (("x = 1\n" + text, "not-in-a-module"), ("", "no-function")):
+        with pytest.raises(errors.ScriptError) as e:
+            module_from_source(bad)
+        assert e.value.code == code
+
+
+def test_jit_with_postponed_annotations():
+    text = """
+from __future__ import annotations
+
+@T.jit
+def f(A: T.Buffer((N,), "float32"), *, N: T.constexpr):
+    A[N - 1] = 0.0
+"""
+    linecache.cache["<jit>"] = (len(text), None, text.splitlines(True), "<jit>")
+    scope = {"T": T}
+    exec(compile(text, "<jit>", "exec"), scope)
+    assert scope["f"].specialize(N=16).param_buffers[0].shape[0].value == 16

@@ -5,6 +5,6 @@
 
 from . import t as T  # noqa: N812
 from . import tx as Tx  # noqa: N812
-from .entry import from_source
+from .entry import from_source, module_from_source
 
-__all__ = ["T", "Tx", "from_source"]
+__all__ = ["T", "Tx", "from_source", "module_from_source"]

@@ -7,7 +7,7 @@ import sys
 
 from .. import _ffi_api as _api
 from ..errors import Location, ScriptError, TirxError
-from ..ir import PrimFunc, Var
+from ..ir import IRModule, PrimFunc, Var
 from . import assign, control  # noqa: F401  (they fill the table of statements)
 from . import source as src
 from .builder import Builder
@@ -52,12 +52,10 @@ class Jit:
         self.__name__, self.__doc__ = func.__name__, func.__doc__
 
     def constexprs(self) -> dict:
-        """Name -> default (or None) of the T.constexpr parameters."""
-        args = src.of_function(self.func).node.args
+        """Name -> default (T.constexpr when there is none) of the keyword-only parameters."""
         given = self.func.__kwdefaults__ or {}
-        annotations = self.func.__annotations__
-        found = [a.arg for a in args.kwonlyargs if _is_constexpr(annotations.get(a.arg))]
-        return {name: given.get(name, CONSTEXPR) for name in found}
+        keyword_only = src.of_function(self.func).node.args.kwonlyargs
+        return {a.arg: given.get(a.arg, CONSTEXPR) for a in keyword_only}
 
     def specialize(self, **values) -> PrimFunc:
         """The PrimFunc for these values of the T.constexpr parameters; cached per value."""
@@ -95,10 +93,6 @@ class Jit:
         )
 
 
-def _is_constexpr(annotation):
-    return annotation is CONSTEXPR or (isinstance(annotation, str) and annotation.endswith("constexpr"))
-
-
 def _cache_key(values):
     key = tuple(sorted((name, type(v).__name__, v) for name, v in values.items()) if values else ())
     try:
@@ -123,19 +117,62 @@ def from_source(
 
     text: source with one or more `@T.prim_func` functions; name: which one (default: the last).
     """
+    with src.paused_gc():
+        functions = [s for s in _statements(text, file) if isinstance(s.node, ast.FunctionDef)]
+        found = [s for s in functions if name in (None, s.node.name)]
+        if not found:
+            raise _no_function(f"no `def {name}`" if name else "no function")
+        return parse(found[-1], _text_names(names), fragment=True)
+
+
+def module_from_source(text: str, names: dict | None = None, file: str | None = None) -> IRModule:
+    """The IRModule of script text such as `str(module)`: its functions and `T.module_attr({...})`."""
+    functions, attrs = {}, {}
+    with src.paused_gc():
+        for source in _statements(text, file):
+            if isinstance(source.node, ast.FunctionDef):
+                functions[source.node.name] = parse(source, _text_names(names), fragment=True)
+            else:
+                attrs.update(_module_attrs(source, _text_names(names)))
+    if not functions:
+        raise _no_function("no function")
+    return IRModule(functions, attrs)
+
+
+def _statements(text, file):
+    return src.of_text(text, file or f"<script {_next_number()}>")
+
+
+def _text_names(names):
     from . import t, tx
 
-    file = file or f"<script {_next_number()}>"
-    with src.paused_gc():
-        sources = [s for s in src.of_text(text, file) if name in (None, s.node.name)]
-        if not sources:
-            raise ScriptError(
-                "there is no such function in the source",
-                code="no-function",
-                found=f"no `def {name}`" if name else "no function",
-                required="@T.prim_func\ndef name(...): ...",
-            )
-        return parse(sources[-1], DictNames({"T": t, "Tx": tx, **(names or {})}), fragment=True)
+    return DictNames({"T": t, "Tx": tx, **(names or {})})
+
+
+def _no_function(found):
+    return ScriptError(
+        "there is no such function in the source",
+        code="no-function",
+        found=found,
+        required="@T.prim_func\ndef name(...): ...",
+    )
+
+
+def _module_attrs(source, names) -> dict:
+    """The dict of a top-level `T.module_attr({...})`."""
+    builder = Builder(source)
+    ev = Evaluator(builder, source, names, frozenset())
+    node = source.node.value if isinstance(source.node, ast.Expr) else None
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "T.module_attr" and len(node.args) == 1:
+        with builder:
+            return evaluate(ev, node.args[0])
+    raise ScriptError(
+        "a module holds functions and T.module_attr({...})",
+        code="not-in-a-module",
+        span=ev.span(source.node),
+        found=type(source.node).__name__,
+        required="@T.prim_func functions",
+    )
 
 
 def _next_number():

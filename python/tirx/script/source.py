@@ -56,10 +56,9 @@ def of_function(func) -> Source:
 
 
 def of_text(text: str, file: str) -> list[Source]:
-    """A Source for every top-level `def` of `text`; the text becomes readable for error messages."""
+    """A Source for every top-level statement of `text`; the text becomes readable for error messages."""
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    tree = _parse(text, file, 0)
-    return [Source(file, node, 0) for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return [Source(file, node, 0) for node in _parse(text, file, 0).body]
 
 
 def _read(func) -> Source:
