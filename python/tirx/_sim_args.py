@@ -5,6 +5,8 @@ from __future__ import annotations
 from . import errors
 
 _BUFFER, _SCALAR, _SPARSE = 0, 1, 2
+# One element per byte in NumPy, two per byte on the device.
+_PACKED = ("float4_e2m1fn", "int4", "uint4")
 
 
 class Arguments:
@@ -13,6 +15,7 @@ class Arguments:
     def __init__(self, kernel, args):
         self.kernel, self.args = kernel, list(args)
         self.keep = []  # arrays that the machine points into
+        self.sparse = []  # memory of SparseArrays, by the index that an argument names
         self.symbols = {}
 
     def __enter__(self):
@@ -39,18 +42,21 @@ class Arguments:
                 write_back()
 
     def _buffer(self, host, buffer, value):
-        array = as_numpy(value)
+        from .sim import SparseArray
+
+        array = value if isinstance(value, SparseArray) else as_numpy(value)
         want = str(buffer.dtype)
-        if array.dtype.name != want and not _packs(want, array):
+        if array.dtype.name != want:
             _fail(host, "argument-dtype", f"{array.dtype.name} for {buffer.name}", want)
         self._bind_shape(host, buffer, array.shape)
-        if _packs(want, array):
+        if array is value and isinstance(value, SparseArray):
+            self.sparse.append(array.memory)
+            return [_SPARSE, len(self.sparse) - 1, array.nbytes]
+        if want in _PACKED:
             array = self._packed(array)
         self.keep.append(array)
-        if array.size == 0:
-            return [_BUFFER, array.__array_interface__["data"][0], 0]
-        span = array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides))
-        return [_BUFFER, array.__array_interface__["data"][0], span]
+        address = array.__array_interface__["data"][0]
+        return [_BUFFER, address, _span_bytes(host, buffer, array)]
 
     def _bind_shape(self, host, buffer, shape):
         from . import ir
@@ -83,8 +89,17 @@ class Arguments:
         return packed
 
 
-def _packs(want, array):
-    return want in ("float4_e2m1fn", "int4", "uint4") and array.dtype.name == want
+def _span_bytes(host, buffer, array):
+    """Bytes from the first to the last element: what a launch may touch of a strided array."""
+    if not array.flags.writeable:
+        _fail(
+            host, "argument-readonly", f"a read-only array for {buffer.name}", "an array that can be written"
+        )
+    if array.size == 0:
+        return 0
+    if min(array.strides, default=0) < 0:
+        _fail(host, "argument-strides", f"negative strides of {buffer.name}", "strides of at least 0")
+    return array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides))
 
 
 def as_numpy(value):

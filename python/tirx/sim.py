@@ -95,14 +95,67 @@ def run(kernel, target, args, *, schedule="lazy", seed=0, observers=OBSERVERS, m
     program = _api.sim_compile(kernel, target, schedule, seed, list(observers), mma_accumulate == "f64")
     from . import _sim_args
 
-    with _sim_args.Arguments(kernel, args) as flat:
-        data = json.loads(_api.sim_run(program, flat))
+    arguments = _sim_args.Arguments(kernel, args)
+    with arguments as flat:
+        data = json.loads(_api.sim_run(program, flat, arguments.sparse))
     report = Report(data, target=str(target.arch), schedule=schedule, seed=seed)
     if check and report.findings:
         error = report.findings[0]
         error.report = report
         raise error
     return report
+
+
+class SparseArray:
+    """A device array of any shape that takes memory only where it is touched: pages of 64 KiB, poisoned.
+
+    `a[i, j]` reads and `a[i, j] = x` writes single elements; an argument of run() like any array.
+    """
+
+    def __init__(self, shape, dtype):
+        import numpy as np
+
+        import_small_dtypes()
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+        self.memory = _api.sim_memory()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole array."""
+        n = self.dtype.itemsize
+        for extent in self.shape:
+            n *= extent
+        return n
+
+    @property
+    def pages(self) -> int:
+        """Pages that exist."""
+        return _api.sim_memory_pages(self.memory)
+
+    def _offset(self, index) -> int:
+        index = index if isinstance(index, tuple) else (index,)
+        if len(index) != len(self.shape) or not all(0 <= i < n for i, n in zip(index, self.shape)):
+            raise IndexError(f"index {index} of a SparseArray of shape {self.shape}")
+        flat = 0
+        for i, n in zip(index, self.shape):
+            flat = flat * n + i
+        return flat * self.dtype.itemsize
+
+    def __getitem__(self, index):
+        import numpy as np
+
+        data = _api.sim_memory_read(self.memory, self._offset(index), self.dtype.itemsize)
+        return np.frombuffer(bytes(data), self.dtype)[0]
+
+    def __setitem__(self, index, value):
+        import numpy as np
+
+        _api.sim_memory_write(self.memory, self._offset(index), np.array(value, self.dtype).tobytes())
+
+
+def import_small_dtypes():
+    """Lets numpy.dtype("bfloat16") and the other names of ml_dtypes resolve."""
+    import ml_dtypes  # noqa: F401
 
 
 def _check_choice(what, value, allowed):

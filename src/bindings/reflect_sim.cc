@@ -9,6 +9,7 @@
 #include <tvm/ffi/function.h>
 
 #include <algorithm>
+#include <memory>
 
 namespace tirx {
 namespace sim {
@@ -43,9 +44,24 @@ Options MakeOptions(const std::string& schedule, int64_t seed,
   return o;
 }
 
-/*! Arguments as (kind, value, bytes) triples: kind 0 buffer (host address), 1 scalar (bits), 2
- * sparse buffer. */
-std::vector<Argument> MakeArguments(const ffi::Array<int64_t>& flat) {
+/*! Sparse device memory that outlives a launch. */
+class SimMemoryNode : public ffi::Object {
+ public:
+  std::shared_ptr<SparseMemory> memory = std::make_shared<SparseMemory>();
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tx.SimMemory", SimMemoryNode, ffi::Object);
+};
+
+SparseMemory* MemoryOf(const ffi::ObjectRef& ref) {
+  auto* node = ref.as<SimMemoryNode>();
+  TVM_FFI_CHECK(node, TypeError) << "expected sparse simulator memory";
+  return node->memory.get();
+}
+
+/*! Arguments as triples: (0, host address, bytes), (1, bits of a scalar, 0) or (2, index in
+ * `sparse`, bytes). */
+std::vector<Argument> MakeArguments(const ffi::Array<int64_t>& flat,
+                                    const ffi::Array<ffi::ObjectRef>& sparse) {
   std::vector<Argument> args;
   for (size_t i = 0; i + 2 < flat.size(); i += 3) {
     Argument a;
@@ -53,6 +69,7 @@ std::vector<Argument> MakeArguments(const ffi::Array<int64_t>& flat) {
     a.bytes = flat[i + 2];
     if (flat[i] == 0) a.host = reinterpret_cast<uint8_t*>(flat[i + 1]);
     if (flat[i] == 1) a.scalar = flat[i + 1];
+    if (flat[i] == 2) a.sparse = MemoryOf(sparse[flat[i + 1]]);
     args.push_back(a);
   }
   return args;
@@ -64,11 +81,12 @@ ffi::ObjectRef CompileProgram(Kernel kernel, Target target, ffi::String schedule
   return ffi::ObjectRef(ffi::make_object<SimProgramNode>(Compile(kernel, target, o)));
 }
 
-ffi::String RunProgram(ffi::ObjectRef program, ffi::Array<int64_t> args) {
+ffi::String RunProgram(ffi::ObjectRef program, ffi::Array<int64_t> args,
+                       ffi::Array<ffi::ObjectRef> sparse) {
   auto* node = program.as<SimProgramNode>();
   TVM_FFI_CHECK(node, TypeError) << "sim_run takes a SimProgram";
   Machine m;
-  Launch(&m, node->program, MakeArguments(args));
+  Launch(&m, node->program, MakeArguments(args, sparse));
   return ReportJson(m);
 }
 
@@ -79,6 +97,19 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::GlobalDef def;
   def.def("tx.sim_compile", &CompileProgram);
   def.def("tx.sim_run", &RunProgram);
+  refl::ObjectDef<SimMemoryNode>(refl::init(false));
+  def.def("tx.sim_memory", [] { return ffi::ObjectRef(ffi::make_object<SimMemoryNode>()); });
+  def.def("tx.sim_memory_write", [](ffi::ObjectRef m, int64_t offset, ffi::Bytes data) {
+    MemoryOf(m)->Write(offset, reinterpret_cast<const uint8_t*>(data.data()),
+                       static_cast<int64_t>(data.size()));
+  });
+  def.def("tx.sim_memory_read", [](ffi::ObjectRef m, int64_t offset, int64_t n) {
+    std::string out(n, 0);
+    MemoryOf(m)->Read(offset, reinterpret_cast<uint8_t*>(out.data()), n);
+    return ffi::Bytes(std::move(out));
+  });
+  def.def("tx.sim_memory_pages",
+          [](ffi::ObjectRef m) { return static_cast<int64_t>(MemoryOf(m)->pages()); });
 }
 
 }  // namespace sim

@@ -33,15 +33,26 @@ constexpr int kSegmentShift = 44;
 constexpr uint64_t kSharedSegment = 1, kLocalSegment = 2, kFirstGlobalSegment = 16;
 constexpr uint64_t kOffsetMask = (uint64_t{1} << kSegmentShift) - 1;
 
-/*! A buffer of the caller in device memory: mapped in place, or sparse pages made on first use. */
+/*! Device memory of any size: pages are made, poisoned, when they are first touched. */
+class SparseMemory {
+ public:
+  static constexpr int64_t kPageBytes = 1 << 16;
+  uint8_t* At(int64_t offset);
+  void Write(int64_t offset, const uint8_t* bytes, int64_t n);
+  void Read(int64_t offset, uint8_t* bytes, int64_t n);
+  size_t pages() const { return pages_.size(); }
+
+ private:
+  std::unordered_map<int64_t, std::unique_ptr<uint8_t[]>> pages_;
+};
+
+/*! A buffer of the caller in device memory: mapped in place, or sparse. */
 struct Segment {
   std::string name;
   uint8_t* host{nullptr};
   int64_t bytes{0};
-  bool sparse{false};
+  SparseMemory* sparse{nullptr};
   int64_t skew{0};  //!< device offset of the first byte (the caller's address modulo 16)
-  std::unordered_map<int64_t, std::unique_ptr<uint8_t[]>> pages;
-  static constexpr int64_t kPageBytes = 1 << 16;
   /*! Where byte `offset` (from the first byte) lives; the caller has checked the range. */
   uint8_t* At(int64_t offset);
 };
@@ -90,6 +101,8 @@ struct Warp {
   // What it waits for.
   int32_t wait_loc{0};
   int32_t wait_barrier{-1};
+  bool waits_cluster{false};
+  int64_t cluster_phase{-1};  //!< of the cluster barrier that it arrived at and has not waited for
   int32_t red_row{-1}, red_mode{0};  //!< where a barrier reduction puts its result
   // cp.async
   std::vector<PendingCopy> open_group;
@@ -141,9 +154,17 @@ struct ShadowByte {
 
 enum : uint8_t { kPoisoned = 0, kInitialised = 1, kInFlight = 2 };
 
+/*! The cluster barrier (PTX ISA 9.7.13.3), counted in warps. */
+struct Cluster {
+  int64_t warps{0};  //!< of all its CTAs
+  int64_t arrived{0}, exited{0};
+  uint32_t phase{0};
+  std::vector<Warp*> waiting;
+};
+
 struct Cta {
-  int64_t linear{0};
   std::array<int64_t, 3> index{};
+  std::shared_ptr<Cluster> cluster;
   uint32_t serial{0};  //!< unique per CTA of the launch, from 1
   std::vector<uint8_t> shared;
   std::vector<uint8_t> state;      //!< per byte of shared: kPoisoned, ...
@@ -188,7 +209,7 @@ struct Machine {
   std::array<int64_t, 3> grid{1, 1, 1};
   std::array<int64_t, 3> cluster{1, 1, 1};
   int64_t threads{kLanes};
-  int64_t next_cta{0};
+  int64_t next_cluster{0};
   std::vector<std::unique_ptr<Cta>> active;
   std::vector<std::unique_ptr<Cta>> idle;  //!< storage to use again
   std::vector<Warp*> ready_scratch;
@@ -209,10 +230,11 @@ struct Machine {
 
 constexpr size_t kMaxFindings = 16;
 
-/*! A kernel argument: a buffer (host address and bytes; sparse when host is null) or a scalar. */
+/*! A kernel argument: a buffer (host address or sparse memory, and bytes) or a scalar. */
 struct Argument {
   bool is_buffer{false};
   uint8_t* host{nullptr};
+  SparseMemory* sparse{nullptr};
   int64_t bytes{0};
   int64_t scalar{0};  //!< integer value, or the bits of a float
 };
@@ -244,6 +266,9 @@ enum class BarrierOp { kSync, kArrive, kReduce };
  * block it until the barrier completes. population: set predicates of a reduction. */
 void ArriveBarrier(Warp& w, int32_t loc, int64_t id, int64_t threads, BarrierOp op,
                    int population = 0);
+/*! barrier.cluster.arrive and .wait. */
+void ArriveCluster(Warp& w, int32_t loc);
+void WaitCluster(Warp& w, int32_t loc);
 /*! A warp exited: barriers of the whole CTA no longer wait for it when sync is not observed. */
 void LeaveBarriers(Warp& w);
 

@@ -124,12 +124,25 @@ void PointerAddresses(Warp& w, const MemRef& r, const int64_t* e, uint64_t* addr
 
 }  // namespace
 
-uint8_t* Segment::At(int64_t offset) {
-  if (!sparse) return host + offset;
-  auto& page = pages[offset / kPageBytes];
-  if (!page) page = std::make_unique<uint8_t[]>(kPageBytes);
+uint8_t* SparseMemory::At(int64_t offset) {
+  auto& page = pages_[offset / kPageBytes];
+  if (!page) {
+    page = std::make_unique<uint8_t[]>(kPageBytes);
+    std::memset(page.get(), 0xff, kPageBytes);
+  }
   return page.get() + offset % kPageBytes;
 }
+
+void SparseMemory::Write(int64_t offset, const uint8_t* bytes, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) *At(offset + i) = bytes[i];
+}
+
+void SparseMemory::Read(int64_t offset, uint8_t* bytes, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) bytes[i] = *At(offset + i);
+}
+
+// An access never straddles two pages: it is aligned to its size.
+uint8_t* Segment::At(int64_t offset) { return sparse ? sparse->At(offset) : host + offset; }
 
 uint8_t* Resolve(Warp& w, uint64_t addr, int bytes, Space* space) {
   uint64_t segment = addr >> kSegmentShift;

@@ -119,8 +119,56 @@ void ArriveBarrier(Warp& w, int32_t loc, int64_t id, int64_t threads, BarrierOp 
   LeaveBarriers(w);
 }
 
+namespace {
+void CompleteCluster(Cluster* c) {
+  if (c->arrived == 0 || c->arrived + c->exited < c->warps) return;
+  c->arrived = 0;
+  ++c->phase;
+  for (Warp* w : c->waiting) {
+    w->status = Status::kReady;
+    w->waits_cluster = false;
+  }
+  c->waiting.clear();
+}
+}  // namespace
+
+void ArriveCluster(Warp& w, int32_t loc) {
+  if (w.cluster_phase >= 0) {
+    w.m->Report(Misuse(loc, "cluster-barrier-order", "barrier.cluster.arrive twice without a wait",
+                       "a second arrival of " + WarpName(w), "barrier.cluster.wait in between"),
+                true);
+    return;
+  }
+  Cluster* c = w.cta->cluster.get();
+  w.cluster_phase = c->phase;
+  ++c->arrived;
+  CompleteCluster(c);
+}
+
+void WaitCluster(Warp& w, int32_t loc) {
+  Cluster* c = w.cta->cluster.get();
+  if (w.cluster_phase < 0) {
+    w.m->Report(Misuse(loc, "cluster-barrier-order", "barrier.cluster.wait without an arrival",
+                       WarpName(w), "barrier.cluster.arrive before it"),
+                true);
+    return;
+  }
+  bool done = static_cast<uint32_t>(w.cluster_phase) != c->phase;
+  w.cluster_phase = -1;
+  if (done) return;
+  c->waiting.push_back(&w);
+  w.status = Status::kBlocked;
+  w.stop = true;
+  w.wait_loc = loc;
+  w.waits_cluster = true;
+}
+
 void LeaveBarriers(Warp& w) {
   Cta* c = w.cta;
+  if (w.status == Status::kExited) {
+    ++c->cluster->exited;
+    CompleteCluster(c->cluster.get());
+  }
   for (Barrier& b : c->barriers) {
     if (!b.expected) continue;
     int64_t all = static_cast<int64_t>(c->warps.size()) * kLanes;

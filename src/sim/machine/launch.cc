@@ -29,7 +29,7 @@ void BindArguments(Machine* m, const std::vector<Argument>& args, HostEnv* env) 
       s.name = p.param_names[i];
       s.host = arg.host;
       s.bytes = arg.bytes;
-      s.sparse = arg.host == nullptr;
+      s.sparse = arg.sparse;
       s.skew = static_cast<int64_t>(reinterpret_cast<uintptr_t>(arg.host) % 16);
       value = static_cast<int64_t>(((kFirstGlobalSegment + i) << kSegmentShift) + s.skew);
     } else {

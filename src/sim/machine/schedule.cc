@@ -80,6 +80,8 @@ void ResetWarp(Machine* m, Warp* w) {
   w->spun = false;
   w->frames.clear();
   w->wait_barrier = -1;
+  w->waits_cluster = false;
+  w->cluster_phase = -1;
   w->open_group.clear();
   w->groups.clear();
   w->clock.assign(w->cta->warps.size(), 0);
@@ -107,7 +109,8 @@ std::unique_ptr<Cta> NewCta(Machine* m) {
   return c;
 }
 
-void StartCta(Machine* m) {
+void StartCta(Machine* m, const std::array<int64_t, 3>& index,
+              const std::shared_ptr<Cluster>& cluster) {
   std::unique_ptr<Cta> c;
   if (m->idle.empty()) {
     c = NewCta(m);
@@ -115,9 +118,8 @@ void StartCta(Machine* m) {
     c = std::move(m->idle.back());
     m->idle.pop_back();
   }
-  int64_t n = m->next_cta++;
-  c->linear = n;
-  c->index = {n % m->grid[0], n / m->grid[0] % m->grid[1], n / (m->grid[0] * m->grid[1])};
+  c->index = index;
+  c->cluster = cluster;
   c->serial = ++m->serial;
   c->exited = 0;
   c->barriers.fill(Barrier{});
@@ -127,13 +129,27 @@ void StartCta(Machine* m) {
   m->active.push_back(std::move(c));
 }
 
+/*! Clusters along a dimension of the grid. */
+int64_t Clusters(const Machine* m, int d) { return m->grid[d] / m->cluster[d]; }
+
 bool CanStart(const Machine* m) {
-  return m->next_cta < m->grid[0] * m->grid[1] * m->grid[2] && m->active.size() < kMaxResident;
+  return m->next_cluster < Clusters(m, 0) * Clusters(m, 1) * Clusters(m, 2) &&
+         m->active.size() < kMaxResident;
 }
 
+/*! The CTAs of a cluster start together. */
 void StartCluster(Machine* m) {
-  int64_t size = m->cluster[0] * m->cluster[1] * m->cluster[2];
-  for (int64_t i = 0; i < size && CanStart(m); ++i) StartCta(m);
+  int64_t n = m->next_cluster++, cx = Clusters(m, 0), cy = Clusters(m, 1);
+  std::array<int64_t, 3> first{n % cx * m->cluster[0], n / cx % cy * m->cluster[1],
+                               n / (cx * cy) * m->cluster[2]};
+  int64_t ctas = m->cluster[0] * m->cluster[1] * m->cluster[2];
+  auto cluster = std::make_shared<Cluster>();
+  cluster->warps = ctas * ((m->threads + kLanes - 1) / kLanes);
+  for (int64_t i = 0; i < ctas; ++i) {
+    int64_t x = i % m->cluster[0], y = i / m->cluster[0] % m->cluster[1],
+            z = i / (m->cluster[0] * m->cluster[1]);
+    StartCta(m, {first[0] + x, first[1] + y, first[2] + z}, cluster);
+  }
 }
 
 void RetireDone(Machine* m) {
@@ -178,7 +194,7 @@ void RunWarp(Machine* m, Warp& w) {
   }
   if (w.status != Status::kExited) return;
   ++w.cta->exited;
-  if (w.cta->exited < static_cast<int>(w.cta->warps.size())) LeaveBarriers(w);
+  LeaveBarriers(w);
 }
 
 void ReportNoProgress(Machine* m) {

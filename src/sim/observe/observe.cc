@@ -78,6 +78,11 @@ void ReportLocalPoison(Warp& w, int32_t loc, const std::string& name, uint32_t l
 namespace {
 
 std::string DescribeWait(const Warp& w) {
+  if (w.waits_cluster) {
+    const Cluster& c = *w.cta->cluster;
+    return WarpName(w) + " waits at the cluster barrier: " + std::to_string(c.arrived) + " of " +
+           std::to_string(c.warps) + " warps arrived, " + std::to_string(c.exited) + " exited";
+  }
   const Barrier& b = w.cta->barriers[w.wait_barrier];
   return WarpName(w) + " waits at barrier " + std::to_string(w.wait_barrier) + ": " +
          std::to_string(b.arrived) + " of " + std::to_string(b.expected) + " threads arrived";
@@ -116,7 +121,8 @@ void ReportDeadlock(Machine* m) {
       if (w.status != Status::kBlocked || f.notes.size() >= 40) continue;
       if (first) {
         f.loc = w.wait_loc;
-        f.found = DescribeWait(w) + DescribeMissing(*c, c->barriers[w.wait_barrier]);
+        f.found = DescribeWait(w);
+        if (!w.waits_cluster) f.found += DescribeMissing(*c, c->barriers[w.wait_barrier]);
         first = false;
       }
       f.notes.emplace_back(w.wait_loc, DescribeWait(w));

@@ -1,5 +1,5 @@
 /*!
- * Barriers of a CTA and of a warp, and fences. (PTX ISA 9.7.13.1-9.7.13.4)
+ * Barriers of a warp, a CTA and a cluster, and fences. (PTX ISA 9.7.13.1-9.7.13.4)
  *
  * A fence orders what is already ordered here: memory operations of a warp take effect in program
  * order in this machine, so fences have no action; the observers will use them as edges.
@@ -56,12 +56,24 @@ void WarpBarrier(Warp& w, const OpCall& c, int32_t loc) {
   if ((member & w.exist) != w.mask) ReportPartialWarp(w, c, loc);
 }
 
+void ClusterMode(OpCall* c) {
+  std::string mode = StrAttr(*c, "mode", "sync");
+  c->p[0] = mode == "sync" ? 0 : mode == "arrive" ? 1 : 2;
+}
+
+void ClusterBarrier(Warp& w, const OpCall& c, int32_t loc) {
+  WholeWarpArrives(w, c, loc);
+  if (c.p[0] != 2) ArriveCluster(w, loc);
+  if (c.p[0] != 1 && !w.m->fatal) WaitCluster(w, loc);
+}
+
 void Fence(Warp&, const OpCall&, int32_t) {}
 
 const RegisterMeanings kBarriers({
     {"barrier.cta", Kind::kBarrier, &CtaBarrier},
     {"barrier.cta_reduce", Kind::kBarrier, &CtaReduce, &ReduceMode},
     {"barrier.named", Kind::kBarrier, &NamedBarrier, &NamedMode},
+    {"barrier.cluster", Kind::kBarrier, &ClusterBarrier, &ClusterMode},
     {"barrier.warp", Kind::kBarrier, &WarpBarrier},
     {"fence", Kind::kBarrier, &Fence},
     {"fence.proxy", Kind::kBarrier, &Fence},
