@@ -127,6 +127,28 @@ class Resolver : public StmtMutator {
   ffi::String scope_{"thread"};
 };
 
+/*!
+ * Gives the linear thread index a name when the user gave it none, so that every later pass (the
+ * ids' meanings, rules, native code) speaks of one variable.
+ */
+PrimFunc NameThreadIndex(const PrimFunc& func, const std::vector<ScopeIdDef>& defs,
+                         const scope::Launch& launch) {
+  scope::IdTable ids(defs, launch);
+  for (const ScopeIdDef& def : defs) {
+    for (const Var& v : def->vars) {
+      if (v.same_as(ids.thread_index())) return func;
+    }
+  }
+  auto parts = scope::SplitAtEntry(func);
+  if (!parts) return func;
+  ffi::Array<Stmt> device{
+      MakeScopeIdDef({ids.thread_index()}, "thread_id", {PrimExpr(launch.threads)})};
+  for (const Stmt& s : parts->device) device.push_back(s);
+  parts->device = device;
+  return PrimFunc(func->name, func->params, func->param_buffers, scope::JoinAtEntry(*parts),
+                  func->attrs, func->span);
+}
+
 }  // namespace
 
 PrimFunc ResolveScopes(const PrimFunc& func, const Target& target) {
@@ -137,7 +159,8 @@ PrimFunc ResolveScopes(const PrimFunc& func, const Target& target) {
   ffi::Map<ffi::String, ffi::Any> attrs = func->attrs;
   scope::SetLaunch(&attrs, launch);
   Stmt body = Resolver(launch, &attrs)(func->body);
-  return PrimFunc(func->name, func->params, func->param_buffers, body, attrs, func->span);
+  PrimFunc out(func->name, func->params, func->param_buffers, body, attrs, func->span);
+  return NameThreadIndex(out, defs, launch);
 }
 
 }  // namespace passes
