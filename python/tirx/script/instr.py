@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 
 from .. import _ffi_api as _api
+from .. import targets  # noqa: F401  (answers the table's questions about instruction names)
 from ..errors import TypeMismatch
 from ..ir import Buffer, PrimExpr
 from . import index as ix
