@@ -11,12 +11,13 @@ from .operand import Sym
 UNROLL_LIMIT = 64  # iterations; longer loops that touch no registers stay loops
 
 
-def emit(work, ctx, b, body, otherwise=None, conditions=()):
+def emit(work, ctx, b, body, otherwise=None, conditions=(), numbered=False):
     """The loops of `work` around `body(indices)`.
 
     indices[k] is the flat element index of the access's first element in operand k (see View.flat);
     the access spans `work.part.lanes` elements. Guards for tails and symbolic extents are added here, and
-    `conditions` beside them; `otherwise(indices)` runs where a limit or one of `conditions` fails.
+    `conditions` beside them; `otherwise(indices)` runs where a limit or one of `conditions` fails. With
+    `numbered`, body also gets the number of the access within its thread, 0 .. work.part.steps - 1.
     """
     part = work.part
     t = ctx.thread_in_team if part.team > 1 else 0
@@ -27,17 +28,23 @@ def emit(work, ctx, b, body, otherwise=None, conditions=()):
         guards.append(t < part.first)
     kinds = _loop_kinds(work)
 
-    def access(extra):
+    def access(extra, position):
         digits = fixed + extra
-        where = [address(v, k, digits) for k, v in enumerate(work.views)]
+        where = [simplified(ctx, address(v, k, digits)) for k, v in enumerate(work.views)]
         holds = [_below(_coordinate(d, digits), work.limits[d]) for d in inner]
+        inside = body(where, _number(position)) if numbered else body(where)
         if otherwise is None:
-            return b.when(holds, body(where))
-        return b.when([*conditions, *holds], body(where), otherwise(where))
+            return b.when(holds, inside)
+        return b.when([*conditions, *holds], inside, otherwise(where))
 
     around = guards + [_below(_coordinate(d, fixed), work.limits[d]) for d in outer]
     around += conditions if otherwise is None else ()
     return b.when(around, _chunk_loop(part, t, b, kinds, access))
+
+
+def simplified(ctx, e):
+    """An index in the analyzer's canonical form; ints stay ints."""
+    return e if type(e) is int else ctx.analyzer.simplify(e)
 
 
 def _below(coordinate, limit):
@@ -56,14 +63,24 @@ def _chunk_loop(part, t, b, kinds, access):
     def turn(i):
         chunk, bind = b.bind("chunk", plus(times(i, part.team), t))
         here = [(s, digit(chunk, d, e)) for s, d, e in digits]
-        stmt = _nest(part.loops, b, kinds[1:], lambda extra: access(here + extra))
+        stmt = _nest(part.loops, b, kinds[1:], lambda extra, at: access(here + extra, [(i, turns), *at]))
         return b.seq(bind, b.when([chunk < count] if count % part.team else [], stmt))
 
     return b.loop(turns, turn, kinds[0], name="turn")
 
 
 def _nest(steps, b, kinds, access):
-    return b.loops([s.extent for s in steps], lambda vs: access(list(zip(steps, vs))), kinds)
+    extents = [s.extent for s in steps]
+    return b.loops(extents, lambda vs: access(list(zip(steps, vs)), list(zip(vs, extents))), kinds)
+
+
+def _number(position):
+    """Row-major number of loop values [(value, extent)]."""
+    number, weight = 0, 1
+    for value, extent in reversed(position):
+        number = plus(number, times(value, weight))
+        weight *= extent
+    return number
 
 
 def _loop_kinds(work):

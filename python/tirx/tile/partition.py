@@ -220,7 +220,8 @@ def partition(ctx, operands, widths=WIDTHS, lead=None, written=1, registers=Fals
     widths: access widths in bits to try, widest first, of the operand with the widest element; lead: the
     operand whose addresses neighbouring threads should share (default: a global one, else the first);
     registers: form vectors even when every operand is in registers (packed arithmetic); edges: an Edges,
-    whose limits no vector may straddle. Declines when the layouts have no common refinement or place an element on different threads.
+    whose limits no vector may straddle. Declines when the layouts have no common refinement or place an
+    element on different threads.
     """
     extents, limits = box_of(operands, ctx)
     views = [View(op, extents, ctx) for op in operands]

@@ -15,7 +15,7 @@ from math import prod
 
 from ....tile.builder import digit, plus, times
 from ....tile.coverage import proof_text, prove_digits
-from ....tile.emit import address
+from ....tile.emit import address, simplified
 from ....tile.operand import View, stride_divisor
 from ....tile.partition import join_steps
 from ....tile.registry import fail, predicate, register_dispatch
@@ -213,7 +213,7 @@ def copy_ldstmatrix(call, ctx):
 
     def move(variables):
         steps = list(zip(plan.loops, variables))
-        where = address(memory, plan.m, warp + steps + plan.row_digits(lane))
+        where = simplified(ctx, address(memory, plan.m, warp + steps + plan.row_digits(lane)))
         regs = [b.place(words, w) for w in _word_indices(plan, fragment, steps)]
         pointer = b.pointer(shared, where)
         return b.instr(name, *regs, pointer) if loading else b.instr(name, pointer, *regs)
