@@ -180,6 +180,35 @@ def test_sub_views():
     assert views[3].elem_offset.value == 4 and views[3].layout is None
 
 
+def test_sub_views_of_layouts():
+    """Every element of the view is where the element of the buffer is."""
+    swizzled = layout.mma_shared_layout("float16", layout.SwizzleMode.SWIZZLE_128B_ATOM, (4, 64, 64))
+
+    @T.prim_func
+    def f(n: T.int32):
+        T.device_entry()
+        tile = T.alloc_buffer((4, 64, 64), "float16", scope="shared", layout=swizzled)
+        stage = tile.sub[2]
+        part = tile.sub[1, 8:16]
+        stage[0, 0] = part[0, 0]
+
+    tile, stage, part = (s.buffer for s in body_of(f)[1:4])
+    assert [[e.value for e in b.shape] for b in (stage, part)] == [[64, 64], [8, 64]]
+    for view, origin in ((stage, (2, 0)), (part, (1, 8))):
+        for i, j in [(0, 0), (1, 1), (3, 9), (7, 63), (5, 32)]:
+            got = view.layout.apply([i, j], shape=[e.value for e in view.shape])["m"]
+            got += view.elem_offset.value
+            assert got == swizzled.apply([origin[0], origin[1] + i, j], shape=[4, 64, 64])["m"]
+
+    with pytest.raises(errors.LayoutError, match="strided view"):
+
+        @T.prim_func
+        def g():
+            T.device_entry()
+            tile = T.alloc_buffer((4, 64, 64), "float16", scope="shared", layout=swizzled)
+            tile.sub[0, ::2]
+
+
 def test_bad_sub_views():
     for key, code in (
         ("0, 0, 0, 0", "wrong-number-of-indices"),

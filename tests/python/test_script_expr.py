@@ -285,3 +285,19 @@ def test_integer_expressions_mean_what_python_means(text, values, known):
     got = body_of(func)[0].value
     got = ir.substitute(got, {v: names[v.name] for v in func.params}) if func.params else got
     assert isinstance(got, ir.IntImm) and got.value == expected
+
+
+def test_float_functions_take_floats():
+    assert same("T.exp(2)", "T.exp(T.float32(2))")
+    for expr in ("T.exp(n)", "T.popcount(x)", "T.fma(n, x, x)"):
+        with pytest.raises(errors.TypeMismatch):
+            value(expr)
+    assert str(value("T.abs(n)").dtype) == "int32"
+
+
+def test_conversions_of_other_things():
+    for expr in ("T.float32(A)", "T.int32([1])", "T.float32x4(A)"):
+        with pytest.raises(errors.TypeMismatch, match="not a value"):
+            from_source(
+                f"@T.prim_func\ndef f(a: T.handle):\n    A = T.match_buffer(a, (8,))\n    A[0] = {expr}\n"
+            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import _ffi_api as _api
 from ..errors import TypeMismatch
-from ..ir import Buffer, BufferLoad, PrimExpr, StringImm
+from ..ir import Buffer, BufferLoad, FloatImm, IntImm, PrimExpr, StringImm
 from . import index as ix
 from .builder import here
 from .operators import require_pure
@@ -70,16 +70,18 @@ def Not(a):  # noqa: N802
     return getattr(_api, "not")(_expr(a), here())
 
 
-def _math(name, arity=1):
-    """A math function of floats: the dtype of its first operand."""
+def _math(name, arity=1, kind="float"):
+    """A math function: all operands of one dtype, which is the dtype of the value."""
 
     def fn(*args):
-        args = [_expr(a) for a in args]
         if len(args) != arity:
             raise TypeError(
                 f"T.{name} takes {arity} operand{'s' if arity > 1 else ''}, {len(args)} were given"
             )
-        dtype = next((a.dtype for a in args if type(a).__name__ not in ("IntImm", "FloatImm")), args[0].dtype)
+        args = [_expr(float(a) if kind == "float" and type(a) is int else a) for a in args]
+        dtype = next((a.dtype for a in args if type(a) not in _CONSTANTS), args[0].dtype)
+        if kind and kind not in dtype:
+            raise _other_kind(name, kind, dtype)
         args = [a if a.dtype == dtype else _api.const(dtype, a) for a in args]
         return _api.call(dtype, f"tx.{name}", args, {}, here())
 
@@ -88,10 +90,24 @@ def _math(name, arity=1):
     return fn
 
 
+_CONSTANTS = {IntImm, FloatImm}
+
+
+def _other_kind(name, kind, dtype):
+    return TypeMismatch(
+        f"T.{name} is for {'float' if kind == 'float' else 'integer'} values",
+        code="operator-not-defined",
+        span=here(),
+        found=str(dtype),
+        required="a float dtype" if kind == "float" else "an integer dtype",
+        hint="convert with T.float32(x)" if kind == "float" else "",
+    )
+
+
 MATH = {
-    **{n: _math(n) for n in "exp exp2 log log2 sqrt rsqrt sin cos tanh erf abs".split()},
-    **{n: _math(n) for n in "floor ceil round trunc bitwise_not popcount clz".split()},
-    "pow": _math("pow", 2), "fma": _math("fma", 3),
+    **{n: _math(n) for n in "exp exp2 log log2 sqrt rsqrt sin cos tanh erf floor ceil round trunc".split()},
+    **{n: _math(n, kind="int") for n in "bitwise_not popcount clz".split()},
+    "abs": _math("abs", kind=""), "pow": _math("pow", 2), "fma": _math("fma", 3),
 }  # fmt: skip
 
 

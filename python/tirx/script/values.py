@@ -6,6 +6,7 @@ from .. import _ffi_api as _api
 from ..errors import ScriptError, TypeMismatch
 from ..ir import Call, FloatImm, IntImm, PointerType, PrimExpr, Var
 from .builder import active, here
+from .index import not_a_value
 from .scope import nearest
 
 
@@ -98,6 +99,8 @@ class DType:
         return self._constant(value)
 
     def _constant(self, value):
+        if not isinstance(value, (int, float, str)) and not hasattr(value, "__index__"):
+            raise not_a_value(value, here())
         if "x" in self.name[3:]:
             return _api.cast(self.name, value, here())
         if self.is_float:

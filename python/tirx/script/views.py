@@ -91,7 +91,7 @@ def _rebuild(buffer, shape, parts):
             found="a step in .sub[...]",
             required="a buffer without a layout",
         )
-    region = [(lo, 1 if count is None else count) for lo, count, _ in parts]
+    region = [_api.Range(lo, 1 if count is None else count) for lo, count, _ in parts]
     sliced = layout.slice(list(shape), region)
     kept = [count for _, count, _ in parts if count is not None]
     return declare(buffer, kept or [1], sliced)
