@@ -289,3 +289,63 @@ def test_return_is_for_inline_functions():
         def f(n: T.int32):
             if n < 3:
                 return
+
+
+@pytest.mark.parametrize(
+    "line, code",
+    [
+        ("f(*3)", "not-iterable"),
+        ("f(*n)", "not-iterable"),
+        ("f(**3)", "not-a-mapping"),
+        ("x = {**n}", "not-a-mapping"),
+        ("x = {[1]: 2}", "python-error"),
+        ("x = {[1]}", "python-error"),
+        ("x = f'{3:zz}'", "python-error"),
+        ("x = [1 for A[0] in [1]]", "unsupported-construct"),
+        ("for A[0] in range(3):\n        pass", "unsupported-construct"),
+        ("for A[0] in [3]:\n        pass", "unsupported-construct"),
+        ("for i in n:\n        pass", "not-iterable"),
+        ("for i, j in range(3):\n        pass", "unpack"),
+        ("for i in T.grid(2, 3):\n        pass", "unpack"),
+        ("for i in range(0, 8, 0):\n        pass", "python-error"),
+        ("for i in range(1.5):\n        pass", "not-an-index"),
+        ("for i in T.serial(4, step=-1):\n        pass", "bad-loop-step"),
+        ("for i in range(n, 3, 2, 1):\n        pass", "python-error"),
+        ("for i in T.serial(4, stride=2):\n        pass", "python-error"),
+        ("with 3:\n        pass", "not-a-frame"),
+        ("with T.filter(n):\n        pass", "bad-filter"),
+        ("A", "no-effect"),
+        ("range(3)[5]", "python-error"),
+        ("f = 3\n    f()", "not-callable"),
+        ("x: 3 = 4", "bad-annotation"),
+        ("x: T.let[3] = 4", "bad-annotation"),
+        ("x: T.float32[4] = 4", "array-with-value"),
+        ("A.x: T.int32 = 4", "unsupported-construct"),
+        ("x, y = 3", "unpack"),
+        ("if A:\n        pass", "not-a-value"),
+        ("x = A in [A]", None),
+        ("x = -A", "python-error"),
+        ("T.static_assert(n < 3)", "static-assert"),
+        ("return n", "return-in-kernel"),
+        ("x = T.Select(n < 3, A, 0)", "not-a-value"),
+        ("x = T.address_of(n)", "no-address"),
+        ("T.evaluate(A)", "not-a-value"),
+    ],
+)
+def test_mistakes_are_user_errors(line, code):
+    """No mistake shows a raw Python exception: each has a code and the line."""
+    text = f'@T.prim_func\ndef g(a: T.handle, n: T.int32):\n    A = T.match_buffer(a, (8,), "int32")\n    {line}\n'
+    if code is None:
+        from_source(text, names={"f": print})
+        return
+    with pytest.raises(errors.TirxError) as e:
+        from_source(text, names={"f": print})
+    assert (e.value.code, e.value.location.line >= 4) == (code, True)
+
+
+def test_a_fault_of_the_parser_is_an_internal_error(monkeypatch):
+    from tirx.script import tables
+
+    monkeypatch.setitem(tables.STMT, __import__("ast").Pass, lambda ev, n: 1 // 0)
+    with pytest.raises(errors.InternalError, match="the parser failed on this source:\n<fault>:3:5"):
+        from_source("@T.prim_func\ndef f(n: T.int32):\n    pass\n", file="<fault>")

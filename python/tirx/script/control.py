@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from .. import _ffi_api as _api
 from ..errors import ScriptError
 from ..ir import Buffer, BufferRegion, IntImm, PrimExpr, Stmt
 from . import index as ix
-from .evaluator import BREAK, CONTINUE, NORMAL, RETURN
+from .evaluator import BREAK, CONTINUE, NORMAL, RETURN, unpack_error
 from .expr import iterate
 from .frames import FilterFrame, Loops
-from .operators import condition, truth
+from .operators import condition, python_call, truth
 from .subscript import bounds
-from .tables import EXPR, evaluate, handles_stmt
+from .tables import EXPR, evaluate, handles_stmt, unsupported
 
 
 @handles_stmt(ast.Expr)
@@ -108,7 +109,7 @@ def _loops(ev, node):
     lo, count = bounds(ev, lower, upper)
     options = {k.arg: evaluate(ev, k.value) for k in node.keywords}
     ev.builder.node = node
-    return Loops.single(kind, lo, count, **options)
+    return python_call(ev, node, partial(Loops.single, kind, lo, count, **options))
 
 
 def _range_with_step(value):
@@ -117,9 +118,12 @@ def _range_with_step(value):
 
 
 def _runtime_for(ev, n, loops):
-    names = [t.id for t in n.target.elts] if isinstance(n.target, ast.Tuple) else [n.target.id]
+    targets = n.target.elts if isinstance(n.target, ast.Tuple) else [n.target]
+    if any(type(t) is not ast.Name for t in targets):
+        raise unsupported(ev, n.target)
+    names = [t.id for t in targets]
     if len(names) != len(loops.loops):
-        ev.unpack(ast.Tuple(elts=[n.target]) if len(names) == 1 else n.target, loops.loops)
+        raise unpack_error(ev, n.target, f"{len(loops.loops)} loops", f"{len(names)} names")
     builder, scope = ev.builder, ev.scope
     variables = loops.variables(names, ev.span(n.target))
     around, ev.unrolled = ev.unrolled, False

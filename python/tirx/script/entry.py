@@ -6,7 +6,7 @@ import ast
 import sys
 
 from .. import _ffi_api as _api
-from ..errors import Location, ScriptError, TirxError
+from ..errors import InternalError, Location, ScriptError, TirxError
 from ..ir import IRModule, PrimFunc, Var
 from . import assign, control  # noqa: F401  (they fill the table of statements)
 from . import source as src
@@ -197,6 +197,9 @@ def parse(source, names, fragment=False) -> PrimFunc:
             raise locate(error, builder) from error.__cause__
         except RecursionError as error:
             raise _too_deep(builder) from error
+        except Exception as error:
+            where = Location.of(builder.span()).render()
+            raise InternalError(f"the parser failed on this source:\n{where}") from error
 
 
 def _finish(ev, fragment):

@@ -95,6 +95,8 @@ class Evaluator:
         """Bind comprehension targets: plain Python values, no IR."""
         if type(target) is ast.Name:
             self.vars[target.id] = value
+        elif type(target) not in (ast.Tuple, ast.List):
+            raise unsupported(self, target)
         else:
             for t, v in zip(target.elts, self.unpack(target, value)):
                 self.bind_plain(t, v)
@@ -117,14 +119,18 @@ class Evaluator:
             values = None
         if values is None or len(values) != len(target.elts):
             found = f"{len(values)} values" if values is not None else ix.describe(value)
-            raise ScriptError(
-                "the values do not fit the targets",
-                code="unpack",
-                span=self.span(target),
-                found=found,
-                required=f"{len(target.elts)} values",
-            )
+            raise unpack_error(self, target, found, f"{len(target.elts)} values")
         return values
+
+
+def unpack_error(ev, target, found, required):
+    return ScriptError(
+        "the values do not fit the targets",
+        code="unpack",
+        span=ev.span(target),
+        found=found,
+        required=required,
+    )
 
 
 def locate(error, builder):

@@ -10,9 +10,10 @@ import ast
 from ..errors import ScriptError, TirxError
 from ..ir import Buffer, PrimExpr, PrimFunc
 from . import index as ix
-from .operators import python_failure, truth
+from .operators import python_call, python_failure, truth
 from .scope import MISSING, Scalar, nearest
 from .tables import EXPR, handles_expr
+from .values import MetaVar
 
 
 @handles_expr(ast.Constant)
@@ -69,20 +70,29 @@ def _call(ev, n):
 
 
 def _arguments(ev, n):
-    args = []
-    for a in n.args:
-        if type(a) is ast.Starred:
-            args.extend(EXPR[type(a.value)](ev, a.value))
-        else:
-            args.append(EXPR[type(a)](ev, a))
+    args = elements(ev, n.args)
     kwargs = {}
     for k in n.keywords:
         value = EXPR[type(k.value)](ev, k.value)
         if k.arg is None:
-            kwargs.update(value)
+            kwargs.update(_mapping(ev, k.value, value))
         else:
             kwargs[k.arg] = value
     return args, kwargs
+
+
+def _mapping(ev, node, value):
+    """The dict of `**value`."""
+    value = value.value if type(value) is MetaVar else value
+    if hasattr(value, "keys"):
+        return value
+    raise ScriptError(
+        "only a dict can be spread with **",
+        code="not-a-mapping",
+        span=ev.span(node),
+        found=ix.describe(value),
+        required="a dict known while parsing",
+    )
 
 
 _ON_IR = {}  # Python builtins with a meaning on IR values: filled in by t.py
@@ -124,10 +134,12 @@ def called_prim_func(func, span):
 
 
 def elements(ev, nodes):
+    """The values of a display or of arguments, `*sequence` spread."""
     out = []
     for node in nodes:
         if type(node) is ast.Starred:
-            out.extend(EXPR[type(node.value)](ev, node.value))
+            values = EXPR[type(node.value)](ev, node.value)
+            out.extend(iterate(ev, node, values.value if type(values) is MetaVar else values))
         else:
             out.append(EXPR[type(node)](ev, node))
     return out
@@ -145,7 +157,7 @@ def _list(ev, n):
 
 @handles_expr(ast.Set)
 def _set(ev, n):
-    return set(elements(ev, n.elts))
+    return python_call(ev, n, set, elements(ev, n.elts))
 
 
 @handles_expr(ast.Dict)
@@ -154,9 +166,9 @@ def _dict(ev, n):
     for key, value in zip(n.keys, n.values):
         item = EXPR[type(value)](ev, value)
         if key is None:
-            out.update(item)
+            out.update(_mapping(ev, value, item))
         else:
-            out[EXPR[type(key)](ev, key)] = item
+            python_call(ev, key, out.__setitem__, EXPR[type(key)](ev, key), item)
     return out
 
 
@@ -170,7 +182,7 @@ def _formatted(ev, n):
     value = EXPR[type(n.value)](ev, n.value)
     spec = EXPR[ast.JoinedStr](ev, n.format_spec) if n.format_spec else ""
     convert = {115: str, 114: repr, 97: ascii}.get(n.conversion, lambda v: v)
-    return format(convert(value), spec)
+    return python_call(ev, n, format, convert(value), spec)
 
 
 def _comprehend(ev, generators, leaf, depth=0):
@@ -234,7 +246,7 @@ def _list_comp(ev, n):
 
 @handles_expr(ast.SetComp)
 def _set_comp(ev, n):
-    return set(_list_comp(ev, n))
+    return python_call(ev, n, set, _list_comp(ev, n))
 
 
 EXPR[ast.GeneratorExp] = _list_comp
@@ -243,4 +255,6 @@ EXPR[ast.GeneratorExp] = _list_comp
 @handles_expr(ast.DictComp)
 def _dict_comp(ev, n):
     leaf = lambda: (EXPR[type(n.key)](ev, n.key), EXPR[type(n.value)](ev, n.value))  # noqa: E731
-    return _with_names(ev, n.generators, lambda: dict(_comprehend(ev, n.generators, leaf)))
+    return _with_names(
+        ev, n.generators, lambda: python_call(ev, n, dict, list(_comprehend(ev, n.generators, leaf)))
+    )

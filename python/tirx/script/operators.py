@@ -48,7 +48,7 @@ def binary(ev, node, op, left, right):
     tl, tr = type(left), type(right)
     python, ir = _BIN[op]
     if tl in _PYTHON and tr in _PYTHON:
-        return _python_op(ev, node, python, left, right)
+        return python_call(ev, node, python, left, right)
     left_ir, right_ir = isinstance(left, PrimExpr), isinstance(right, PrimExpr)
     if left_ir or right_ir:
         if ir is not None:
@@ -65,10 +65,11 @@ def binary(ev, node, op, left, right):
     for value in (left, right):
         if isinstance(value, (Buffer, BufferRegion)):
             raise ix.not_a_value(value, ev.span(node))
-    return _python_op(ev, node, python, left, right)
+    return python_call(ev, node, python, left, right)
 
 
-def _python_op(ev, node, op, *operands):
+def python_call(ev, node, op, *operands):
+    """op(*operands) on Python values; a failure is an error at `node`."""
     try:
         return op(*operands)
     except TirxError:
@@ -104,7 +105,7 @@ def _unary(ev, n):
     if op is ast.Not:
         return not truth(ev, n.operand, value)
     fn = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}[op]
-    return _python_op(ev, n, fn, value)
+    return python_call(ev, n, fn, value)
 
 
 def _unary_ir(ev, n, op, value):
@@ -237,7 +238,7 @@ def compare(ev, node, op, left, right):
         if isinstance(left, Buffer) or isinstance(right, Buffer):
             raise ix.not_a_value(left if isinstance(left, Buffer) else right, ev.span(node))
         return op is ast.NotEq  # a value never equals None or another Python object
-    return _python_op(ev, node, python, left, right)
+    return python_call(ev, node, python, left, right)
 
 
 def _identity(ev, node, op, left, right):
