@@ -89,7 +89,7 @@ def random_inputs(func, seed=0):
     """Arguments of the declared shapes and dtypes; symbolic extents become 64, scalars 1."""
     import numpy as np
 
-    from .sim import numpy_dtype
+    from .arguments import numpy_dtype
 
     rng, out = np.random.default_rng(seed), []
     for var, buffer in zip(func.params, func.param_buffers):
@@ -116,9 +116,15 @@ def run(func, app, target, mode="auto", schedule="lazy", seed=0) -> dict:
     result = {"kernel": exe.name, "target": f"{exe.target.kind}/{exe.target.arch}", "ran": "device"}
     if exe.report is not None:
         result |= {"ran": "simulator", "schedule": schedule, "counters": exe.report.counters}
+        result["shared_bank_conflicts"] = bank_conflicts(exe.report.counters)
     if app:
         result |= _compare(app, inputs, args)
     return result
+
+
+def bank_conflicts(counters) -> int:
+    """Extra cycles that loads and stores of shared memory took because lanes met in one bank."""
+    return counters["shared_load"]["bank_conflicts"] + counters["shared_store"]["bank_conflicts"]
 
 
 def _compare(app, inputs, args):
@@ -140,9 +146,17 @@ def describe(result: dict) -> str:
         verdict = "ok" if result["ok"] else "WRONG"
         lines.append(f"  {params}: max error {result['max_error']:.3g} (bound {result['tolerance']:.3g}): {verdict}")
     for name, value in result.get("counters", {}).items():
-        if isinstance(value, (int, float)):
-            lines.append(f"  {name:<32} {value}")
+        if name != "lines":
+            lines += _counter_lines(name, value)
     return "\n".join(lines)
+
+
+def _counter_lines(name, value):
+    """`name  a 1, b 2` for a counter that is a number or a dict of them; zeros are left out."""
+    if isinstance(value, dict):
+        parts = [f"{k} {v}" for k, v in value.items() if v and not isinstance(v, dict)]
+        value = ", ".join(parts)
+    return [f"  {name:<16} {value}"] if value else []
 
 
 def demo(folder, args, progress) -> int:
@@ -170,7 +184,7 @@ def demo(folder, args, progress) -> int:
 
 def _demo_line(result):
     size = "x".join(str(v) for v in result["params"].values())
-    conflicts = result["counters"].get("shared_bank_conflicts")
+    conflicts = result["shared_bank_conflicts"]
     verdict = "ok" if result["ok"] else "WRONG"
     return (
         f"{result['kernel']} {size} on the simulated {result['target']}: max error {result['max_error']:.3g} against "
@@ -186,7 +200,7 @@ def assembly_line(func, target) -> str:
     cubin = exe.cubin
     shared = exe.kernel.launch.static_shared_bytes + exe.kernel.launch.dyn_shared_bytes
     return (
-        f"{exe.target.arch:<8} registers {cubin.registers:>3}  spills {cubin.spill_bytes}  shared {shared} bytes  "
+        f"{exe.target.arch:<8} registers {cubin.registers:>3}  spills {cubin.spills}  shared {shared} bytes  "
         f"cubin {len(cubin.image)} bytes"
     )
 

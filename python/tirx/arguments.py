@@ -41,6 +41,14 @@ def bits_of(dtype: str) -> int:
     return d.bits * d.lanes
 
 
+def numpy_dtype(name: str):
+    """The NumPy dtype of an IR dtype; small floats and integers are ml_dtypes'."""
+    import ml_dtypes
+    import numpy as np
+
+    return np.dtype(getattr(ml_dtypes, name, None) or name)
+
+
 def view_tensor(x) -> TensorView | None:
     """A view of a NumPy, torch or DLPack tensor, or None when x is none of those."""
     if hasattr(x, "__array_interface__"):

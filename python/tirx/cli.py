@@ -131,14 +131,10 @@ def stage_text(func, target, stage):
     from .targets import Target
 
     target = Target(target) if isinstance(target, str) else target
-    if stage == "parsed":
-        return func.script()
-    if stage in ("tile", "native"):
-        return pipeline.stage(func, target, stage).script()
+    if stage in ("parsed", "tile", "native"):
+        return pipeline.stages(func, target)[stage].script()
     exe = compile(func, target)
-    if stage == "cuda":
-        return exe.source
-    return exe.cubin.ptx if stage == "ptx" else exe.cubin.sass
+    return {"cuda": lambda: exe.source, "ptx": lambda: exe.ptx, "sass": lambda: exe.sass}[stage]()
 
 
 def _explain(args):

@@ -12,7 +12,7 @@ def _check(what, ok, detail, fix=""):
 
 def checks() -> list:
     """One dict per capability: what, ok, detail, fix (empty when ok). Never raises."""
-    return [*_core(), _simulator(), _nvrtc(), _disassembler(), _device(), *_extras()]
+    return [*_core(), _simulator(), *_cuda_compiler(), _device(), *_extras()]
 
 
 def _core():
@@ -33,22 +33,16 @@ def _simulator():
         return _check("simulate", False, f"{type(e).__name__}: {e}", "reinstall tirx; this is a bug worth reporting")
 
 
-def _nvrtc():
+def _cuda_compiler():
     from .targets.cuda import nvrtc
 
-    try:
-        found = nvrtc.find()
-        return _check("assemble CUDA (NVRTC)", True, f"NVRTC {found.version_text} at {found.path}")
-    except Exception as e:  # noqa: BLE001
-        return _check("assemble CUDA (NVRTC)", False, str(e).splitlines()[0], "pip install 'tirx[cuda]'")
-
-
-def _disassembler():
-    from .targets.cuda import nvrtc
-
-    tool = nvrtc.find_disassembler()
-    fix = "pip install nvidia-cuda-nvdisasm, or install the CUDA toolkit"
-    return _check("show SASS (nvdisasm)", tool, str(tool or "not found"), fix)
+    found = nvrtc.status()
+    detail = f"NVRTC {found['version']}, {found['library']}" if found["usable"] else found["reason"]
+    tool = found["nvdisasm"]
+    return [
+        _check("assemble CUDA (NVRTC)", found["usable"], detail, "pip install 'tirx[cuda]'"),
+        _check("show SASS (nvdisasm)", tool, tool or "not found", "pip install nvidia-cuda-nvdisasm"),
+    ]
 
 
 def _device():

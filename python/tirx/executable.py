@@ -85,6 +85,20 @@ class Executable:
             self._cubin = assemble(self.source, self.target)
         return self._cubin
 
+    @property
+    def ptx(self) -> str:
+        """The PTX that NVRTC makes of `source`."""
+        from .targets.cuda import ptx
+
+        return ptx(self.source, self.target)
+
+    @property
+    def sass(self) -> str:
+        """The machine code of `cubin` as text (needs nvdisasm)."""
+        from .targets.cuda import disassemble
+
+        return disassemble(self.cubin)
+
     def explain(self):
         """The dispatch report: per tile call the chosen variant, its instructions, and the rejections."""
         from .tile import explain
