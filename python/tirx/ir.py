@@ -456,6 +456,38 @@ def substitute(node, values):
     return _api.substitute(node, values)
 
 
+def _keys(cls) -> list:
+    """Type keys of a node class and of every class derived from it."""
+    return [cls.__tvm_ffi_type_info__.type_key] + [k for sub in cls.__subclasses__() for k in _keys(sub)]
+
+
+def walk(node, fn, types=(PrimExpr, Stmt)):
+    """Call fn(n) for every node of `types` in `node`, in program order, parents before children.
+
+    node: PrimFunc, IRModule, statement, expression, buffer, region, layout or a container of those.
+    types: classes of this module (bases match); Buffer is seen where it is defined. A callback that returns
+    False leaves out the children.
+
+        loads = []
+        walk(func, loads.append, BufferLoad)
+    """
+    types = types if isinstance(types, (tuple, list)) else (types,)
+    _api.walk(node, [key for cls in types for key in _keys(cls)], fn)
+
+
+def mutate(node, rules):
+    """`node` rebuilt bottom-up: rules maps classes to functions from a node to its replacement (or None).
+
+    The first rule whose class matches applies, after the node's children were rewritten. Nodes are rebuilt
+    by the checked constructors; the result is the same object when nothing changed. A Buffer rule
+    replaces the buffer where it is defined and used; a Var rule sees uses only.
+
+        mutate(func, {For: lambda loop: None if loop.kind == "serial" else with_serial(loop)})
+    """
+    table = [(key, fn) for cls, fn in rules.items() for key in _keys(cls)]
+    return _api.mutate(node, [key for key, _ in table], [fn for _, fn in table])
+
+
 def items(array: Array) -> list:
     """An FFI array as a list (iterating it element by element is slower)."""
     return list(array)

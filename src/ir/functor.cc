@@ -1,7 +1,9 @@
 #include <tirx/expr/ops.h>
 #include <tirx/ir/functor.h>
+#include <tirx/support/diag.h>
 
 #include <array>
+#include <string>
 
 namespace tirx {
 namespace {
@@ -104,8 +106,7 @@ void StmtVisitor::VisitAny(const ffi::Any& value) {
   if (value.as<PrimExprNode>()) {
     VisitExpr(value.cast<PrimExpr>());
   } else if (auto* r = value.as<BufferRegionNode>()) {
-    VisitBuffer(r->buffer);
-    for (const Range& g : r->region) VisitAny(g);
+    VisitRegion(GetRef<BufferRegion>(r));
   } else if (auto* b = value.as<BufferNode>()) {
     VisitBuffer(GetRef<Buffer>(b));
   } else if (auto* g = value.as<RangeNode>()) {
@@ -118,6 +119,10 @@ void StmtVisitor::VisitAny(const ffi::Any& value) {
   } else if (value.as<ffi::MapObj>()) {
     for (const auto& [k, v] : value.cast<ffi::Map<ffi::Any, ffi::Any>>()) VisitAny(v);
   }
+}
+void StmtVisitor::VisitRegion(const BufferRegion& r) {
+  VisitBuffer(r->buffer);
+  for (const Range& g : r->region) VisitAny(g);
 }
 void StmtVisitor::VisitBufferExprs(const Buffer& b) {
   for (const PrimExpr& e : b->shape) VisitExpr(e);
@@ -274,8 +279,13 @@ Buffer StmtMutator::RebuildBuffer(const Buffer& b) {
     return b;
   }
   auto* var = data.as<VarNode>();
-  TVM_FFI_CHECK(var != nullptr, InternalError)
-      << "the pointer of buffer " << b->name << " was replaced by something that is no variable";
+  if (var == nullptr) {
+    Diag("type", "pointer-replaced", b->span)
+        .Message("the pointer of buffer " + std::string(b->name) + " was replaced by an expression")
+        .Found(data->GetTypeKey())
+        .Required("a variable")
+        .Throw();
+  }
   return Buffer(b->name, GetRef<Var>(var), shape, b->dtype, layout, b->scope, offset, b->align,
                 addr, b->span);
 }

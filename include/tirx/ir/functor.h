@@ -49,6 +49,7 @@ class StmtVisitor : public ExprVisitor {
   virtual void VisitTilePrimitiveCall(const TilePrimitiveCallNode* n);
   /*! Called for each use of a buffer (access, region, allocation). */
   virtual void VisitBuffer(const Buffer&) {}
+  virtual void VisitRegion(const BufferRegion& r);
   /*! Descends into expressions and regions inside an attribute or an argument. */
   void VisitAny(const ffi::Any& value);
   /*! The expressions in a buffer's shape, offset, address and layout (not visited by default). */
@@ -86,7 +87,7 @@ class StmtMutator : public ExprMutator {
   virtual Stmt VisitAttrStmt(const AttrStmt& s);
   virtual Stmt VisitTilePrimitiveCall(const TilePrimitiveCall& s);
   virtual Buffer VisitBuffer(const Buffer& b);
-  BufferRegion VisitRegion(const BufferRegion& r);
+  virtual BufferRegion VisitRegion(const BufferRegion& r);
   Range VisitRange(const Range& r);
   Layout VisitLayout(const Layout& layout);
   ffi::Any VisitAny(const ffi::Any& value);
