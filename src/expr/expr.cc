@@ -71,7 +71,8 @@ Call::Call(DType t, ffi::String op, ffi::Array<PrimExpr> args,
   n->attrs = std::move(attrs);
   n->span = std::move(span);
   ExprMeasure measure;
-  for (const PrimExpr& arg : n->args) measure.Add(arg);
+  measure.AddList(n->args);
+  if (!n->attrs.empty()) measure.AddValue(n->attrs, n->span);
   measure.Finish(n.get(), n->span);
   data_ = std::move(n);
 }

@@ -31,6 +31,27 @@ void ExprMeasure::Finish(PrimExprNode* node, const Span& span) const {
   node->size = static_cast<int32_t>(size_);
 }
 
+void ExprMeasure::AddValue(const ffi::Any& value, const Span& span, int32_t level) {
+  if (level > kMaxValueDepth) {
+    Diag("type", "value-too-deep", span)
+        .Message("an attribute's value is nested too deeply")
+        .Found("lists or dicts in each other, more than " + std::to_string(kMaxValueDepth))
+        .Required("at most " + std::to_string(kMaxValueDepth) + " levels")
+        .Throw();
+  }
+  if (value.as<PrimExprNode>()) {
+    Add(value.cast<PrimExpr>(), level);
+  } else if (value.as<ffi::ArrayObj>()) {
+    for (const ffi::Any& v : value.cast<ffi::Array<ffi::Any>>()) AddValue(v, span, level + 1);
+  } else if (value.as<ffi::MapObj>()) {
+    for (const auto& [k, v] : value.cast<ffi::Map<ffi::Any, ffi::Any>>()) {
+      AddValue(v, span, level + 1);
+    }
+  }
+}
+
+void CheckValue(const ffi::Any& value, const Span& span) { ExprMeasure().AddValue(value, span); }
+
 PrimExpr MakeConst(DType t, int64_t value) {
   DType e = ElementOf(t);
   PrimExpr c = IsFloat(e) ? PrimExpr(FloatImm(e, static_cast<double>(value)))

@@ -16,17 +16,43 @@ void CheckPlace(const char* what, const ffi::String& name, const PrimExpr& e, co
   if (!IsIndex(e)) CheckIndex(Of(what, name).c_str(), e, span);
 }
 
+
+/*! Expressions of a buffer are reached through every access: they get a part of the depth limit. */
+constexpr int kMaxBufferExprDepth = kMaxExprDepth / 4;
+
+void CheckBufferDepth(const char* what, const ffi::String& name, const PrimExpr& e,
+                      const Span& span) {
+  if (e->depth <= kMaxBufferExprDepth) return;
+  Diag("type", "expression-too-deep", span)
+      .Message(Of(what, name) + " is nested too deeply")
+      .Found("a tree " + std::to_string(e->depth) + " levels deep")
+      .Required("at most " + std::to_string(kMaxBufferExprDepth) + " levels")
+      .Hint("name it first with `x: T.let = ...`")
+      .Throw();
+}
+
+void CheckField(const char* what, const ffi::String& name, const PrimExpr& e, const Span& span) {
+  CheckPlace(what, name, e, span);
+  CheckBufferDepth(what, name, e, span);
+}
+
 void CheckShape(const ffi::String& name, const ffi::Array<PrimExpr>& shape, const Span& span) {
   for (const PrimExpr& extent : shape) {
-    CheckPlace("an extent", name, extent, span);
+    CheckField("an extent", name, extent, span);
     auto v = AsInt(extent);
-    if (!v || *v >= 0) continue;
-    Diag("type", "negative-extent", span)
-        .Message(Of("an extent", name) + " is negative")
+    if (!v || *v > 0) continue;
+    Diag("type", "bad-shape", span)
+        .Message("buffer " + std::string(name) + " has an extent that is not positive")
         .Found(std::to_string(*v))
-        .Required("0 or more")
+        .Required("at least 1")
         .Throw();
   }
+  if (!shape.empty()) return;
+  Diag("type", "bad-shape", span)
+      .Message("buffer " + std::string(name) + " has no dimension")
+      .Found("shape ()")
+      .Required("at least one extent; a scalar has the shape (1,)")
+      .Throw();
 }
 
 void CheckStorage(const BufferNode* n) {
@@ -48,8 +74,8 @@ Buffer::Buffer(ffi::String name, Var data, ffi::Array<PrimExpr> shape, DType dty
                ffi::Optional<PrimExpr> allocated_addr, Span span)
     : ObjectRef(ffi::UnsafeInit{}) {
   CheckShape(name, shape, span);
-  CheckPlace("elem_offset", name, elem_offset, span);
-  if (allocated_addr.has_value()) CheckPlace("allocated_addr", name, *allocated_addr, span);
+  CheckField("elem_offset", name, elem_offset, span);
+  if (allocated_addr.has_value()) CheckField("allocated_addr", name, *allocated_addr, span);
   auto n = ffi::make_object<BufferNode>();
   n->name = std::move(name);
   n->data = std::move(data);
@@ -118,7 +144,7 @@ BufferLoad::BufferLoad(Buffer buffer, ffi::Array<PrimExpr> indices, Span span)
   auto n = ffi::make_object<BufferLoadNode>();
   n->dtype = WithLanes(buffer->dtype, buffer->dtype.lanes * LanesOf(indices));
   ExprMeasure measure;
-  for (const PrimExpr& i : indices) measure.Add(i);
+  measure.AddList(indices);
   measure.Finish(n.get(), span);
   n->buffer = std::move(buffer);
   n->indices = std::move(indices);

@@ -140,6 +140,7 @@ PrimExpr LoopBound(const char* what, DType t, PrimExpr e, const Span& span) {
 
 Stmt MakeFor(Var loop_var, PrimExpr min, PrimExpr extent, ffi::String kind, Stmt body,
              ffi::Map<ffi::String, ffi::Any> annotations, Span span) {
+  CheckValue(annotations, span);
   CheckOneOf("loop kind", "unknown-loop-kind", kind,
              {"serial", "unroll", "vectorized", "parallel"}, span);
   CheckIndex("a loop variable", loop_var, span);
@@ -203,6 +204,7 @@ Stmt MakeScopeIdDef(ffi::Array<Var> vars, ffi::String kind, ffi::Array<PrimExpr>
         .Required("as many names as extents, or no extents")
         .Throw();
   }
+  CheckValue(attrs, span);
   for (const Var& v : vars) CheckIndex("a scope id", v, span);
   for (const PrimExpr& e : extents) CheckIndex("the extent of a scope id", e, span);
   auto n = New<ScopeIdDefNode>(std::move(span));
@@ -232,6 +234,7 @@ Stmt MakeFilter(PrimExpr cond, Stmt body, Span span) {
 }
 
 Stmt MakeAttrStmt(ffi::String key, ffi::Any value, Span span) {
+  CheckValue(value, span);
   auto n = New<AttrStmtNode>(std::move(span));
   n->key = std::move(key);
   n->value = std::move(value);
@@ -242,6 +245,8 @@ Stmt MakeTilePrimitiveCall(ffi::String op, ffi::Array<ffi::Any> args, ffi::Strin
                            ffi::String dispatch, ffi::Map<ffi::String, Buffer> workspace,
                            ffi::Map<ffi::String, ffi::Any> config, Span span) {
   if (scope.size() != 0) CheckScopeName(scope, span);
+  CheckValue(args, span);
+  CheckValue(config, span);
   auto n = New<TilePrimitiveCallNode>(std::move(span));
   n->op = std::move(op);
   n->args = std::move(args);
@@ -279,6 +284,7 @@ PrimFunc::PrimFunc(ffi::String name, ffi::Array<Var> params,
                    ffi::Map<ffi::String, ffi::Any> attrs, Span span)
     : ObjectRef(ffi::UnsafeInit{}) {
   CheckParams(name, params, param_buffers, span);
+  CheckValue(attrs, span);
   auto n = ffi::make_object<PrimFuncNode>();
   n->name = std::move(name);
   n->params = std::move(params);

@@ -43,20 +43,29 @@ bool MayHaveEffect(const PrimExpr& e);
 
 /*!
  * Accumulates the depth and size of a node under construction; Finish refuses past the limits
- * ("expression-too-deep", "expression-too-large"). Every factory goes through it.
+ * ("expression-too-deep", "expression-too-large"). Every factory goes through it. A list of
+ * operands is a level of its own: it is one to the FFI's recursive walks, which the limit protects.
  */
 class ExprMeasure {
  public:
-  void Add(const PrimExpr& child) {
-    depth_ = std::max(depth_, child->depth);
+  void Add(const PrimExpr& child, int32_t levels = 0) {
+    depth_ = std::max(depth_, child->depth + levels);
     size_ += child->size;
   }
+  void AddList(const ffi::Array<PrimExpr>& children) {
+    for (const PrimExpr& e : children) Add(e, 1);
+  }
+  /*! The expressions inside an attribute's value, which nests at most kMaxValueDepth levels. */
+  void AddValue(const ffi::Any& value, const Span& span, int32_t level = 1);
   void Finish(PrimExprNode* node, const Span& span) const;
 
  private:
   int32_t depth_{0};
   int64_t size_{1};
 };
+constexpr int32_t kMaxValueDepth = 32;
+/*! Raises "value-too-deep" when lists and dicts nest past kMaxValueDepth in an attribute's value. */
+void CheckValue(const ffi::Any& value, const Span& span);
 
 inline PrimExpr operator+(PrimExpr a, PrimExpr b) { return MakeBinary(BinOp::kAdd, a, b); }
 inline PrimExpr operator-(PrimExpr a, PrimExpr b) { return MakeBinary(BinOp::kSub, a, b); }
