@@ -74,7 +74,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   });
   def.def("tx.PointerType", [](DLDataType t, ffi::String s) { return PointerType(t, s); });
   def.def("tx.Var", [](ffi::String n, DLDataType t, ffi::Optional<PointerType> p, Span s) {
-    auto node = ffi::make_object<VarNode>(n, t, p.value_or(PointerType(ffi::ObjectPtr<PointerTypeNode>(nullptr))));
+    auto node = ffi::make_object<VarNode>(
+        n, t, p.value_or(PointerType(ffi::ObjectPtr<PointerTypeNode>(nullptr))));
     node->span = s;
     return Var(std::move(node));
   });
@@ -98,16 +99,16 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   def.def("tx.ramp", [](PrimExpr b, PrimExpr st, int n, Span s) { return MakeRamp(b, st, n, s); });
   def.def("tx.broadcast", [](PrimExpr v, int n, Span s) { return MakeBroadcast(v, n, s); });
   def.def("tx.call", [](DLDataType t, ffi::String op, ffi::Array<PrimExpr> args,
-                        ffi::Optional<ffi::Map<ffi::String, ffi::Any>> attrs, Span s) {
-    return Call(t, op, args, attrs.value_or({}), s);
-  });
+                        ffi::Optional<ffi::Map<ffi::String, ffi::Any>> attrs,
+                        Span s) { return Call(t, op, args, attrs.value_or({}), s); });
   def.def("tx.Range", [](PrimExpr min, PrimExpr extent) { return Range(min, extent); });
   def.def("tx.is_pure_intrinsic", &IsPureIntrinsic);
   def.def("tx.bin_ops", []() {
     ffi::Array<ffi::Any> out;
     for (int i = 0; i < kNumBinOps; ++i) {
       const char* symbol = BinOpSymbol(static_cast<BinOp>(i));
-      out.push_back(ffi::Array<ffi::String>{BinOpName(static_cast<BinOp>(i)), symbol ? symbol : ""});
+      out.push_back(
+          ffi::Array<ffi::String>{BinOpName(static_cast<BinOp>(i)), symbol ? symbol : ""});
     }
     return out;
   });

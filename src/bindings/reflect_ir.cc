@@ -168,37 +168,36 @@ TVM_FFI_STATIC_INIT_BLOCK() {
     n->otherwise = otherwise;
     return InstrOperand(std::move(n));
   });
-  def.def("tx.Instr", [](ffi::String name, ffi::Array<InstrOperand> operands, DLDataType result,
-                         Names features, ffi::String form, ffi::String text, ffi::String helper,
-                         Names includes, Names effects, ffi::String team, ffi::String sim,
-                         ffi::Map<ffi::String, ffi::Any> sim_attrs, ffi::String unsupported,
-                         int result_of) {
-    auto n = ffi::make_object<InstrNode>();
-    n->name = name;
-    n->operands = operands;
-    n->result = result;
-    n->features = features;
-    n->form = form;
-    n->text = text;
-    n->helper = helper;
-    n->includes = includes;
-    n->effects = effects;
-    n->team = team;
-    n->sim = sim;
-    n->sim_attrs = sim_attrs;
-    n->unsupported = unsupported;
-    n->result_of = result_of;
-    return Instr(std::move(n));
-  });
+  def.def("tx.Instr",
+          [](ffi::String name, ffi::Array<InstrOperand> operands, DLDataType result, Names features,
+             ffi::String form, ffi::String text, ffi::String helper, Names includes, Names effects,
+             ffi::String team, ffi::String sim, ffi::Map<ffi::String, ffi::Any> sim_attrs,
+             ffi::String unsupported, int result_of) {
+            auto n = ffi::make_object<InstrNode>();
+            n->name = name;
+            n->operands = operands;
+            n->result = result;
+            n->features = features;
+            n->form = form;
+            n->text = text;
+            n->helper = helper;
+            n->includes = includes;
+            n->effects = effects;
+            n->team = team;
+            n->sim = sim;
+            n->sim_attrs = sim_attrs;
+            n->unsupported = unsupported;
+            n->result_of = result_of;
+            return Instr(std::move(n));
+          });
   def.def("tx.register_instr", &RegisterInstr);
   def.def("tx.find_instr", [](ffi::String name) -> ffi::Optional<Instr> {
     if (const InstrNode* n = FindInstr(name)) return GetRef<Instr>(n);
     return std::nullopt;
   });
-  def.def("tx.instr_call", [](ffi::String name, ffi::Array<PrimExpr> args,
-                              ffi::Map<ffi::String, ffi::Any> attrs, Span span) {
-    return MakeInstrCall(name, args, attrs, span);
-  });
+  def.def("tx.instr_call",
+          [](ffi::String name, ffi::Array<PrimExpr> args, ffi::Map<ffi::String, ffi::Any> attrs,
+             Span span) { return MakeInstrCall(name, args, attrs, span); });
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {
@@ -229,48 +228,44 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   def.def("tx.While", [](PrimExpr c, Stmt b, Span s) { return MakeWhile(c, b, s); });
   def.def("tx.Break", [](Span s) { return MakeBreak(s); });
   def.def("tx.Continue", [](Span s) { return MakeContinue(s); });
-  def.def("tx.IfThenElse", [](PrimExpr c, Stmt t, ffi::Optional<Stmt> f, Span s) {
-    return MakeIf(c, t, f, s);
-  });
+  def.def("tx.IfThenElse",
+          [](PrimExpr c, Stmt t, ffi::Optional<Stmt> f, Span s) { return MakeIf(c, t, f, s); });
   def.def("tx.Assert", [](PrimExpr c, ffi::String m, Span s) { return MakeAssert(c, m, s); });
   def.def("tx.ScopeIdDef", [](ffi::Array<Var> v, ffi::String k, ffi::Array<PrimExpr> e, Attrs a,
                               Span s) { return MakeScopeIdDef(v, k, e, a, s); });
   def.def("tx.ExecScope", [](ffi::String k, Stmt b, Span s) { return MakeExecScope(k, b, s); });
   def.def("tx.Filter", [](PrimExpr c, Stmt b, Span s) { return MakeFilter(c, b, s); });
   def.def("tx.DeviceEntry", [](Span s) { return MakeDeviceEntry(s); });
-  def.def("tx.AttrStmt",
-          [](ffi::String k, ffi::Any v, Span s) { return MakeAttrStmt(k, v, s); });
+  def.def("tx.AttrStmt", [](ffi::String k, ffi::Any v, Span s) { return MakeAttrStmt(k, v, s); });
   def.def("tx.TilePrimitiveCall",
           [](ffi::String op, ffi::Array<ffi::Any> args, ffi::String scope, ffi::String dispatch,
-             ffi::Map<ffi::String, Buffer> ws, Attrs config, Span s) {
-            return MakeTilePrimitiveCall(op, args, scope, dispatch, ws, config, s);
-          });
+             ffi::Map<ffi::String, Buffer> ws, Attrs config,
+             Span s) { return MakeTilePrimitiveCall(op, args, scope, dispatch, ws, config, s); });
   def.def("tx.PrimFunc", [](ffi::String n, ffi::Array<Var> p, ffi::Array<ffi::Optional<Buffer>> b,
                             Stmt body, Attrs a, Span s) { return PrimFunc(n, p, b, body, a, s); });
-  def.def("tx.IRModule",
-          [](ffi::Map<ffi::String, PrimFunc> f, Attrs a) { return IRModule(f, a); });
-  def.def("tx.LaunchPlan", [](ffi::Array<PrimExpr> grid, ffi::Array<int64_t> cluster,
-                              int64_t threads, int64_t dyn, int64_t stat, int64_t min_blocks,
-                              Attrs attrs) {
-    auto n = ffi::make_object<LaunchPlanNode>();
-    n->grid = grid;
-    n->cluster = cluster;
-    n->threads = threads;
-    n->dyn_shared_bytes = dyn;
-    n->static_shared_bytes = stat;
-    n->min_blocks_per_sm = min_blocks;
-    n->attrs = attrs;
-    return LaunchPlan(std::move(n));
-  });
-  def.def("tx.Kernel", [](PrimFunc host, PrimFunc device, ffi::Array<Var> symbols,
-                          LaunchPlan launch) {
-    auto n = ffi::make_object<KernelNode>();
-    n->host = host;
-    n->device = device;
-    n->symbols = symbols;
-    n->launch = launch;
-    return Kernel(std::move(n));
-  });
+  def.def("tx.IRModule", [](ffi::Map<ffi::String, PrimFunc> f, Attrs a) { return IRModule(f, a); });
+  def.def("tx.LaunchPlan",
+          [](ffi::Array<PrimExpr> grid, ffi::Array<int64_t> cluster, int64_t threads, int64_t dyn,
+             int64_t stat, int64_t min_blocks, Attrs attrs) {
+            auto n = ffi::make_object<LaunchPlanNode>();
+            n->grid = grid;
+            n->cluster = cluster;
+            n->threads = threads;
+            n->dyn_shared_bytes = dyn;
+            n->static_shared_bytes = stat;
+            n->min_blocks_per_sm = min_blocks;
+            n->attrs = attrs;
+            return LaunchPlan(std::move(n));
+          });
+  def.def("tx.Kernel",
+          [](PrimFunc host, PrimFunc device, ffi::Array<Var> symbols, LaunchPlan launch) {
+            auto n = ffi::make_object<KernelNode>();
+            n->host = host;
+            n->device = device;
+            n->symbols = symbols;
+            n->launch = launch;
+            return Kernel(std::move(n));
+          });
   def.def("tx.substitute", [](ffi::ObjectRef e, ffi::Map<Var, PrimExpr> values) -> ffi::ObjectRef {
     if (auto s = e.as<Stmt>()) return Substitute(*s, values);
     return Substitute(ffi::Any(e).cast<PrimExpr>(), values);

@@ -13,15 +13,17 @@ namespace {
 
 constexpr int64_t kReprLimit = 200;
 
-size_t Limit(int64_t limit) { return limit < 0 ? static_cast<size_t>(-1) : static_cast<size_t>(limit); }
+size_t Limit(int64_t limit) {
+  return limit < 0 ? static_cast<size_t>(-1) : static_cast<size_t>(limit);
+}
 
 /*! The repr of nodes inside FFI containers, and of objects whose class defines none. */
 void RegisterRepr(int32_t type_index, const ffi::Function& repr) {
   std::string_view name = ffi::type_attr::kRepr.name;
   TVMFFIByteArray key{name.data(), name.size()};
   ffi::AnyView value(repr);
-  TVM_FFI_CHECK_SAFE_CALL(TVMFFITypeRegisterAttr(
-      type_index, &key, reinterpret_cast<const TVMFFIAny*>(&value)));
+  TVM_FFI_CHECK_SAFE_CALL(
+      TVMFFITypeRegisterAttr(type_index, &key, reinterpret_cast<const TVMFFIAny*>(&value)));
 }
 
 template <typename... Nodes>
@@ -46,9 +48,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   def.def("tx.print_script", [](ffi::Any node, int64_t limit) {
     return ffi::String(PrintScript(node, Limit(limit)));
   });
-  def.def("tx.print_short", [](ffi::Any node, int64_t limit) {
-    return ffi::String(PrintShort(node, Limit(limit)));
-  });
+  def.def("tx.print_short",
+          [](ffi::Any node, int64_t limit) { return ffi::String(PrintShort(node, Limit(limit))); });
 }
 
 }  // namespace tirx

@@ -14,9 +14,7 @@ tirx::PrimExpr Traits::ConvertFallbackValue(StrictBool v) {
   return tirx::IntImm(tirx::kBool, static_cast<bool>(v) ? 1 : 0);
 }
 tirx::PrimExpr Traits::ConvertFallbackValue(int64_t v) { return tirx::PrimExpr(v); }
-tirx::PrimExpr Traits::ConvertFallbackValue(double v) {
-  return tirx::FloatImm(tirx::kFloat32, v);
-}
+tirx::PrimExpr Traits::ConvertFallbackValue(double v) { return tirx::FloatImm(tirx::kFloat32, v); }
 tirx::PrimExpr Traits::ConvertFallbackValue(String v) { return tirx::StringImm(std::move(v)); }
 }  // namespace ffi
 }  // namespace tvm
@@ -94,11 +92,11 @@ struct BinOpInfo {
   const char* symbol;
 };
 constexpr BinOpInfo kBinOps[kNumBinOps] = {
-    {"add", "+"},       {"sub", "-"},        {"mul", "*"},         {"div", "/"},
-    {"floordiv", "//"}, {"floormod", "%"},   {"truncdiv", nullptr}, {"truncmod", nullptr},
-    {"min", nullptr},   {"max", nullptr},    {"eq", "=="},         {"ne", "!="},
-    {"lt", "<"},        {"le", "<="},        {"gt", ">"},          {"ge", ">="},
-    {"and", "and"},     {"or", "or"},        {"bitwise_and", "&"}, {"bitwise_or", "|"},
+    {"add", "+"},         {"sub", "-"},         {"mul", "*"},          {"div", "/"},
+    {"floordiv", "//"},   {"floormod", "%"},    {"truncdiv", nullptr}, {"truncmod", nullptr},
+    {"min", nullptr},     {"max", nullptr},     {"eq", "=="},          {"ne", "!="},
+    {"lt", "<"},          {"le", "<="},         {"gt", ">"},           {"ge", ">="},
+    {"and", "and"},       {"or", "or"},         {"bitwise_and", "&"},  {"bitwise_or", "|"},
     {"bitwise_xor", "^"}, {"shift_left", "<<"}, {"shift_right", ">>"},
 };
 

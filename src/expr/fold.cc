@@ -180,8 +180,7 @@ std::optional<PrimExpr> FoldIdentity(BinOp op, const PrimExpr& a, const PrimExpr
       if (ca) return *ca ? a : b;
       if (cb == 0) return a;
       break;
-    default:
-      break;
+    default: break;
   }
   return std::nullopt;
 }

@@ -91,8 +91,7 @@ PrimExpr ExprMutator::VisitExpr(const PrimExpr& e) {
     case ExprKind::kSelect: return VisitSelect(GetRef<Select>(Down<SelectNode>(e)));
     case ExprKind::kCast: return VisitCast(GetRef<Cast>(Down<CastNode>(e)));
     case ExprKind::kRamp: return VisitRamp(GetRef<Ramp>(Down<RampNode>(e)));
-    case ExprKind::kBroadcast:
-      return VisitBroadcast(GetRef<Broadcast>(Down<BroadcastNode>(e)));
+    case ExprKind::kBroadcast: return VisitBroadcast(GetRef<Broadcast>(Down<BroadcastNode>(e)));
     case ExprKind::kCall: return VisitCall(GetRef<Call>(Down<CallNode>(e)));
     case ExprKind::kOther: return VisitOther(e);
   }

@@ -54,8 +54,8 @@ void CheckValue(const ffi::Any& value, const Span& span) { ExprMeasure().AddValu
 
 PrimExpr MakeConst(DType t, int64_t value) {
   DType e = ElementOf(t);
-  PrimExpr c = IsFloat(e) ? PrimExpr(FloatImm(e, static_cast<double>(value)))
-                          : PrimExpr(IntImm(e, value));
+  PrimExpr c =
+      IsFloat(e) ? PrimExpr(FloatImm(e, static_cast<double>(value))) : PrimExpr(IntImm(e, value));
   return t.lanes == 1 ? c : MakeBroadcast(c, t.lanes);
 }
 
@@ -270,14 +270,34 @@ PrimExpr MakeBroadcast(PrimExpr value, int lanes, Span span) {
 }
 
 bool IsPureIntrinsic(const ffi::String& op) {
-  static const std::unordered_set<std::string> pure = {
-      "tx.exp",   "tx.exp2",        "tx.log",          "tx.log2",
-      "tx.sqrt",  "tx.rsqrt",       "tx.sin",          "tx.cos",
-      "tx.tanh",  "tx.erf",         "tx.abs",          "tx.floor",
-      "tx.ceil",  "tx.round",       "tx.trunc",        "tx.pow",
-      "tx.fma",   "tx.bitwise_not", "tx.popcount",     "tx.clz",
-      "tx.reinterpret", "tx.filter_range", "tx.thread_index", "tx.cta_index", "tx.cta_extent",
-      "tx.cluster_cta_index", "tx.cluster_cta_rank", "tx.address_of"};
+  static const std::unordered_set<std::string> pure = {"tx.exp",
+                                                       "tx.exp2",
+                                                       "tx.log",
+                                                       "tx.log2",
+                                                       "tx.sqrt",
+                                                       "tx.rsqrt",
+                                                       "tx.sin",
+                                                       "tx.cos",
+                                                       "tx.tanh",
+                                                       "tx.erf",
+                                                       "tx.abs",
+                                                       "tx.floor",
+                                                       "tx.ceil",
+                                                       "tx.round",
+                                                       "tx.trunc",
+                                                       "tx.pow",
+                                                       "tx.fma",
+                                                       "tx.bitwise_not",
+                                                       "tx.popcount",
+                                                       "tx.clz",
+                                                       "tx.reinterpret",
+                                                       "tx.filter_range",
+                                                       "tx.thread_index",
+                                                       "tx.cta_index",
+                                                       "tx.cta_extent",
+                                                       "tx.cluster_cta_index",
+                                                       "tx.cluster_cta_rank",
+                                                       "tx.address_of"};
   return pure.count(std::string(op)) != 0;
 }
 

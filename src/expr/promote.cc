@@ -137,7 +137,8 @@ std::string IntText(const IntImmNode* n) {
   Diag("type", "constant-out-of-range", span)
       .Message("the constant does not fit its dtype")
       .Found(found)
-      .Required("a value of " + DTypeName(t) + ", from " + std::to_string(MinValue(t)) + " to " + max)
+      .Required("a value of " + DTypeName(t) + ", from " + std::to_string(MinValue(t)) + " to " +
+                max)
       .Throw();
 }
 

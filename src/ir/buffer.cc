@@ -16,7 +16,6 @@ void CheckPlace(const char* what, const ffi::String& name, const PrimExpr& e, co
   if (!IsIndex(e)) CheckIndex(Of(what, name).c_str(), e, span);
 }
 
-
 /*! Expressions of a buffer are reached through every access: they get a part of the depth limit. */
 constexpr int kMaxBufferExprDepth = kMaxExprDepth / 4;
 
@@ -62,8 +61,9 @@ void CheckStorage(const BufferNode* n) {
       .Message("buffer " + std::string(n->name) + " cannot exist")
       .Found("data of " + DTypeName(n->data->dtype) + ", elements of " + DTypeName(n->dtype) +
              ", scope \"" + std::string(n->scope) + "\", align " + std::to_string(n->align))
-      .Required("a pointer variable, an element dtype, a scope, and an alignment that is 0 or a "
-                "power of two (bytes)")
+      .Required(
+          "a pointer variable, an element dtype, a scope, and an alignment that is 0 or a "
+          "power of two (bytes)")
       .Throw();
 }
 
@@ -127,7 +127,8 @@ void CheckRegion(const BufferRegionNode* n) {
     bool dimension = d > last && d < static_cast<int64_t>(n->region.size());
     if (!dimension || !IsConst(n->region[d]->extent, 1)) {
       Diag("type", "bad-region", n->span)
-          .Message("a squeezed dimension of a region of " + std::string(n->buffer->name) + " is wrong")
+          .Message("a squeezed dimension of a region of " + std::string(n->buffer->name) +
+                   " is wrong")
           .Found("dimension " + std::to_string(d) + " of " + std::to_string(n->region.size()))
           .Required("increasing dimensions of extent 1")
           .Throw();

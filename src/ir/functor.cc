@@ -10,10 +10,12 @@ namespace {
 
 constexpr int kSlots = StmtNode::_type_child_slots + 1;
 
+// clang-format off
 #define TIRX_STMT_KINDS(X)                                                                   \
   X(SeqStmt) X(Bind) X(AllocBuffer) X(DeclBuffer) X(BufferStore) X(Evaluate) X(For) X(While) \
   X(Break) X(Continue) X(IfThenElse) X(Assert) X(ScopeIdDef) X(ExecScope) X(Filter)          \
   X(DeviceEntry) X(AttrStmt) X(TilePrimitiveCall)
+// clang-format on
 
 std::array<StmtKind, kSlots> MakeKindTable() {
   std::array<StmtKind, kSlots> table;
@@ -153,10 +155,12 @@ Stmt StmtMutator::VisitStmt(const Stmt& s) {
     case StmtKind::kOther: return s;
 #define TIRX_CASE(Name) \
   case StmtKind::k##Name: return Visit##Name(As<Name>(s));
+      // clang-format off
     TIRX_CASE(SeqStmt) TIRX_CASE(Bind) TIRX_CASE(AllocBuffer) TIRX_CASE(DeclBuffer)
     TIRX_CASE(BufferStore) TIRX_CASE(Evaluate) TIRX_CASE(For) TIRX_CASE(While)
     TIRX_CASE(IfThenElse) TIRX_CASE(Assert) TIRX_CASE(ScopeIdDef) TIRX_CASE(ExecScope)
     TIRX_CASE(Filter) TIRX_CASE(AttrStmt) TIRX_CASE(TilePrimitiveCall)
+    // clang-format on
 #undef TIRX_CASE
   }
   return s;
@@ -328,8 +332,7 @@ Layout StmtMutator::VisitLayout(const Layout& layout) {
   if (t == nullptr) return layout;
   ffi::Array<Iter> shard = VisitIters(t->shard), replica = VisitIters(t->replica);
   auto offset = VisitAny(t->offset).cast<ffi::Map<ffi::String, PrimExpr>>();
-  bool same =
-      shard.same_as(t->shard) && replica.same_as(t->replica) && offset.same_as(t->offset);
+  bool same = shard.same_as(t->shard) && replica.same_as(t->replica) && offset.same_as(t->offset);
   return same ? layout : TileLayout(shard, replica, offset);
 }
 

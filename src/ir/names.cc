@@ -13,10 +13,10 @@ bool IsReserved(const std::string& name) {
 
 const std::unordered_set<std::string>& Keywords() {
   static const std::unordered_set<std::string> keywords = {
-      "False",  "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-      "class",  "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-      "from",   "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-      "or",     "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
   return keywords;
 }
 

@@ -211,9 +211,9 @@ namespace {
 /*! Intrinsics spelled T.<name>(args), whose dtype is that of their arguments. */
 bool HasOwnFunction(std::string_view op) {
   static const std::unordered_set<std::string_view> names = {
-      "tx.exp",  "tx.exp2", "tx.log",         "tx.log2",     "tx.sqrt",  "tx.rsqrt", "tx.sin",
-      "tx.cos",  "tx.tanh", "tx.erf",         "tx.abs",      "tx.floor", "tx.ceil",  "tx.round",
-      "tx.trunc", "tx.pow", "tx.bitwise_not", "tx.popcount", "tx.clz",   "tx.fma"};
+      "tx.exp",   "tx.exp2", "tx.log",         "tx.log2",     "tx.sqrt",  "tx.rsqrt", "tx.sin",
+      "tx.cos",   "tx.tanh", "tx.erf",         "tx.abs",      "tx.floor", "tx.ceil",  "tx.round",
+      "tx.trunc", "tx.pow",  "tx.bitwise_not", "tx.popcount", "tx.clz",   "tx.fma"};
   return names.count(op) != 0;
 }
 
@@ -230,7 +230,8 @@ size_t ArityOf(std::string_view op) { return op == "tx.fma" ? 3 : op == "tx.pow"
 
 void ExprPrinter::CallText(const CallNode* n, Prec prec) {
   std::string_view op = View(n->op);
-  bool math = n->attrs.empty() && HasOwnFunction(op) && n->args.size() == ArityOf(op) && SameDType(n);
+  bool math =
+      n->attrs.empty() && HasOwnFunction(op) && n->args.size() == ArityOf(op) && SameDType(n);
   if (math && op == "tx.bitwise_not" && !IsBool(n->dtype) && !IsLiteral(n->args[0])) {
     return Prefix("~", Prec::kUnary, n->args[0], prec);
   }
@@ -277,7 +278,7 @@ void ExprPrinter::Arguments(const std::string& name, const ffi::Array<PrimExpr>&
 
 namespace {
 
-/*! `.mma.sync`, `.cp.async_`, `.fence.shared__cta`, or `["16x64b.x2"]` when it is no Python name. */
+/*! `.mma.sync`, `.cp.async_`, `.shared__cta`; `["16x64b.x2"]` when it is no Python name. */
 std::string InstructionName(std::string_view name) {
   std::string out = ".";
   std::string part;

@@ -19,15 +19,27 @@ inline std::string_view View(const ffi::String& s) { return {s.data(), s.size()}
 
 /*! Binding strength of Python's operators, weakest first. */
 enum class Prec : uint8_t {
-  kAny, kOr, kAnd, kNot, kCompare, kBitOr, kBitXor, kBitAnd, kShift, kSum, kProduct, kUnary, kAtom,
+  kAny,
+  kOr,
+  kAnd,
+  kNot,
+  kCompare,
+  kBitOr,
+  kBitXor,
+  kBitAnd,
+  kShift,
+  kSum,
+  kProduct,
+  kUnary,
+  kAtom,
 };
 
 /*!
  * Appends expressions and values to `line_`. Two properties matter to whoever parses the text:
  *
  * Literals. Python folds `7 // 0` and `1.0 + 2.0` before IR sees them, and the literal rule gives a
- * bare literal the dtype of its neighbour. So a literal is bare only beside a non-literal operand of
- * its dtype, or where int32 and float32 are the default; elsewhere it is T.int64(7), T.float16(0.5).
+ * bare literal the dtype of its neighbour. So a literal is bare only beside a non-literal operand
+ * of its dtype, or where int32 and float32 are the default; elsewhere it is T.int64(7).
  *
  * Depth. Python nests at most 200 brackets, expressions are up to 1,000 levels deep, and shared
  * subexpressions could make text exponential. Where the text would nest too deep or repeat a large

@@ -122,7 +122,8 @@ void ScriptPrinter::Statement(const Stmt& s) {
       Value(attr->value);
       return Line("})");
     }
-    case StmtKind::kTilePrimitiveCall: return TileCall(static_cast<const TilePrimitiveCallNode*>(n));
+    case StmtKind::kTilePrimitiveCall:
+      return TileCall(static_cast<const TilePrimitiveCallNode*>(n));
     case StmtKind::kOther: return Line("<" + s->GetTypeKey() + ">");
   }
 }
@@ -372,8 +373,7 @@ void ScriptPrinter::Function(const PrimFunc& f) {
 void ScriptPrinter::Module(const IRModuleNode* n) {
   std::vector<std::pair<std::string, PrimFunc>> functions;
   for (const auto& [name, f] : n->functions) functions.emplace_back(std::string(name), f);
-  std::sort(functions.begin(), functions.end(),
-            [](auto& a, auto& b) { return a.first < b.first; });
+  std::sort(functions.begin(), functions.end(), [](auto& a, auto& b) { return a.first < b.first; });
   bool first = n->attrs.empty();
   if (!n->attrs.empty()) {
     line_ += "T.module_attr(";

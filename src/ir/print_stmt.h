@@ -12,7 +12,7 @@
 
 namespace tirx {
 
-/*! Whole programs, line by line: `line_` becomes a line of `out_` when its statement is complete. */
+/*! Whole programs: `line_` becomes a line of `out_` when its statement is complete. */
 class ScriptPrinter : public ExprPrinter {
  public:
   using ExprPrinter::ExprPrinter;

@@ -141,8 +141,8 @@ PrimExpr LoopBound(const char* what, DType t, PrimExpr e, const Span& span) {
 Stmt MakeFor(Var loop_var, PrimExpr min, PrimExpr extent, ffi::String kind, Stmt body,
              ffi::Map<ffi::String, ffi::Any> annotations, Span span) {
   CheckValue(annotations, span);
-  CheckOneOf("loop kind", "unknown-loop-kind", kind,
-             {"serial", "unroll", "vectorized", "parallel"}, span);
+  CheckOneOf("loop kind", "unknown-loop-kind", kind, {"serial", "unroll", "vectorized", "parallel"},
+             span);
   CheckIndex("a loop variable", loop_var, span);
   DType t = loop_var->dtype;
   min = LoopBound("the start of the loop", t, std::move(min), span);
@@ -295,8 +295,7 @@ PrimFunc::PrimFunc(ffi::String name, ffi::Array<Var> params,
   data_ = std::move(n);
 }
 
-IRModule::IRModule(ffi::Map<ffi::String, PrimFunc> functions,
-                   ffi::Map<ffi::String, ffi::Any> attrs)
+IRModule::IRModule(ffi::Map<ffi::String, PrimFunc> functions, ffi::Map<ffi::String, ffi::Any> attrs)
     : ObjectRef(ffi::UnsafeInit{}) {
   auto n = ffi::make_object<IRModuleNode>();
   n->functions = std::move(functions);

@@ -63,8 +63,8 @@ class PrimExprNode : public ffi::Object {
 };
 class PrimExpr : public ffi::ObjectRef {
  public:
-  PrimExpr(int64_t v);                                          // NOLINT: int literals convert
-  PrimExpr(int v) : PrimExpr(static_cast<int64_t>(v)) {}        // NOLINT
+  PrimExpr(int64_t v);                                    // NOLINT: int literals convert
+  PrimExpr(int v) : PrimExpr(static_cast<int64_t>(v)) {}  // NOLINT
   explicit PrimExpr(ffi::ObjectPtr<PrimExprNode> n) : ObjectRef(std::move(n)) {}
   DType dtype() const { return get()->dtype; }
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(PrimExpr, ffi::ObjectRef, PrimExprNode);
@@ -126,7 +126,7 @@ class IntImm : public PrimExpr {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(IntImm, PrimExpr, IntImmNode);
 };
 
-/*! Floating constant: the double nearest to the user's literal; rounding to dtype happens on use. */
+/*! Floating constant: the double nearest to the user's literal; a use rounds it to dtype. */
 class FloatImmNode : public PrimExprNode {
  public:
   double value{0};
@@ -160,11 +160,13 @@ class StringImm : public PrimExpr {
  * pair yield bool; kAnd/kOr do not evaluate the right operand when the left decides. Signed integer
  * arithmetic must not overflow in a legal program; unsigned arithmetic wraps.
  */
+// clang-format off
 enum class BinOp : int32_t {
   kAdd, kSub, kMul, kDiv, kFloorDiv, kFloorMod, kTruncDiv, kTruncMod, kMin, kMax,
   kEQ, kNE, kLT, kLE, kGT, kGE, kAnd, kOr,
   kBitAnd, kBitOr, kBitXor, kShl, kShr,
 };
+// clang-format on
 constexpr int kNumBinOps = static_cast<int>(BinOp::kShr) + 1;
 inline bool IsComparison(BinOp op) { return op >= BinOp::kEQ && op <= BinOp::kGE; }
 inline bool IsLogical(BinOp op) { return op == BinOp::kAnd || op == BinOp::kOr; }
@@ -214,7 +216,7 @@ class Select : public PrimExpr {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Select, PrimExpr, SelectNode);
 };
 
-/*! Value conversion: round to nearest even between floats, truncate float to int, wrap int to int. */
+/*! Conversion: nearest even between floats, float to int truncates, int to int wraps. */
 class CastNode : public PrimExprNode {
  public:
   PrimExpr value{ffi::UnsafeInit{}};

@@ -8,10 +8,12 @@
 namespace tirx {
 
 /*! kOther covers BufferLoad (declared in ir/) and expression types derived in Python. */
+// clang-format off
 enum class ExprKind : uint8_t {
   kVar, kIntImm, kFloatImm, kStringImm, kBinary, kNot, kSelect, kCast, kRamp, kBroadcast, kCall,
   kOther,
 };
+// clang-format on
 ExprKind KindOf(const PrimExprNode* n);
 inline ExprKind KindOf(const PrimExpr& e) { return KindOf(e.get()); }
 

@@ -64,7 +64,7 @@ class ExprMeasure {
   int64_t size_{1};
 };
 constexpr int32_t kMaxValueDepth = 32;
-/*! Raises "value-too-deep" when lists and dicts nest past kMaxValueDepth in an attribute's value. */
+/*! Raises "value-too-deep" when lists and dicts in an attribute nest past kMaxValueDepth. */
 void CheckValue(const ffi::Any& value, const Span& span);
 
 inline PrimExpr operator+(PrimExpr a, PrimExpr b) { return MakeBinary(BinOp::kAdd, a, b); }

@@ -25,8 +25,9 @@ class PrimFuncNode : public ffi::Object {
 };
 class PrimFunc : public ffi::ObjectRef {
  public:
-  PrimFunc(ffi::String name, ffi::Array<Var> params, ffi::Array<ffi::Optional<Buffer>> param_buffers,
-           Stmt body, ffi::Map<ffi::String, ffi::Any> attrs = {}, Span span = {});
+  PrimFunc(ffi::String name, ffi::Array<Var> params,
+           ffi::Array<ffi::Optional<Buffer>> param_buffers, Stmt body,
+           ffi::Map<ffi::String, ffi::Any> attrs = {}, Span span = {});
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(PrimFunc, ffi::ObjectRef, PrimFuncNode);
 };
 
@@ -49,12 +50,12 @@ class IRModule : public ffi::ObjectRef {
  */
 class LaunchPlanNode : public ffi::Object {
  public:
-  ffi::Array<PrimExpr> grid;       //!< x, y, z in CTAs
-  ffi::Array<int64_t> cluster;     //!< x, y, z in CTAs; {1,1,1}: no cluster launch
+  ffi::Array<PrimExpr> grid;    //!< x, y, z in CTAs
+  ffi::Array<int64_t> cluster;  //!< x, y, z in CTAs; {1,1,1}: no cluster launch
   int64_t threads{1};
   int64_t dyn_shared_bytes{0};
   int64_t static_shared_bytes{0};
-  int64_t min_blocks_per_sm{0};    //!< 0: not stated
+  int64_t min_blocks_per_sm{0};           //!< 0: not stated
   ffi::Map<ffi::String, ffi::Any> attrs;  //!< {"cooperative": bool, "programmatic": bool}
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tx.LaunchPlan", LaunchPlanNode, ffi::Object);

@@ -11,11 +11,13 @@
 
 namespace tirx {
 
+// clang-format off
 enum class StmtKind : uint8_t {
   kSeqStmt, kBind, kAllocBuffer, kDeclBuffer, kBufferStore, kEvaluate, kFor, kWhile, kBreak,
   kContinue, kIfThenElse, kAssert, kScopeIdDef, kExecScope, kFilter, kDeviceEntry, kAttrStmt,
   kTilePrimitiveCall, kOther,
 };
+// clang-format on
 StmtKind KindOf(const StmtNode* n);
 inline StmtKind KindOf(const Stmt& s) { return KindOf(s.get()); }
 

@@ -29,7 +29,9 @@ class InstrOperandNode : public ffi::Object {
   ffi::Optional<PrimExpr> otherwise;
   bool Writes() const { return access == "w" || access == "rw"; }
   bool Reads() const { return access != "w"; }
-  bool IsPointer() const { return space != "reg" && space != "imm" && space != "str" && space != "rest"; }
+  bool IsPointer() const {
+    return space != "reg" && space != "imm" && space != "str" && space != "rest";
+  }
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tx.InstrOperand", InstrOperandNode, ffi::Object);
 };
@@ -41,24 +43,25 @@ class InstrOperand : public ffi::ObjectRef {
 
 class InstrNode : public ffi::Object {
  public:
-  ffi::String name;                    //!< as in Call.op: "ptx.<dotted>" or "cuda.<helper>"
+  ffi::String name;  //!< as in Call.op: "ptx.<dotted>" or "cuda.<helper>"
   ffi::Array<InstrOperand> operands;
-  DType result{kVoid};                 //!< dtype of the call's value
-  int32_t result_of{-1};               //!< >= 0: the call's value has the dtype of that operand
-  ffi::Array<ffi::String> features;    //!< all required of the target
-  ffi::String form;                    //!< "asm": text is inline PTX; "cuda": a C++ expression
+  DType result{kVoid};               //!< dtype of the call's value
+  int32_t result_of{-1};             //!< >= 0: the call's value has the dtype of that operand
+  ffi::Array<ffi::String> features;  //!< all required of the target
+  ffi::String form;                  //!< "asm": text is inline PTX; "cuda": a C++ expression
   /*! {0}, {1}, ... stand for the operands, {r} for the result, {*} for all operands separated by
    *  commas. An "asm" instruction is printed as a call of an inline function of its own. */
   ffi::String text;
-  ffi::String helper;                  //!< C++ source needed once per file, or empty
-  ffi::Array<ffi::String> includes;    //!< headers needed, e.g. "cuda_fp16.h"
+  ffi::String helper;                //!< C++ source needed once per file, or empty
+  ffi::Array<ffi::String> includes;  //!< headers needed, e.g. "cuda_fp16.h"
   /*! "pure": a function of its operands; "memory": reads/writes through pointers; "barrier":
    *  orders memory; "async": completes later; "convergent": needs the whole team. */
   ffi::Array<ffi::String> effects;
-  ffi::String team;                    //!< who must execute it together: "thread", "warp", "warpgroup", "cta"
-  ffi::String sim;                     //!< name of the meaning in src/sim/ops, or "" = unsupported
-  ffi::Map<ffi::String, ffi::Any> sim_attrs;  //!< parameters of the meaning, e.g. {"m": 16, "k": 16}
-  ffi::String unsupported;             //!< why there is no simulator meaning
+  ffi::String team;  //!< who must execute it together: "thread", "warp", "warpgroup", "cta"
+  ffi::String sim;   //!< name of the meaning in src/sim/ops, or "" = unsupported
+  ffi::Map<ffi::String, ffi::Any>
+      sim_attrs;            //!< parameters of the meaning, e.g. {"m": 16, "k": 16}
+  ffi::String unsupported;  //!< why there is no simulator meaning
   /*! Whether a call only computes its value: no effects and no operand that it writes. */
   bool IsPure() const;
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;

@@ -26,11 +26,11 @@ class Stmt : public ffi::ObjectRef {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Stmt, ffi::ObjectRef, StmtNode);
 };
 
-#define TIRX_STMT_REF(Name)                                                    \
-  class Name : public Stmt {                                                   \
-   public:                                                                     \
-    explicit Name(ffi::ObjectPtr<Name##Node> n) : Stmt(std::move(n)) {}        \
-    TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Name, Stmt, Name##Node);     \
+#define TIRX_STMT_REF(Name)                                                \
+  class Name : public Stmt {                                               \
+   public:                                                                 \
+    explicit Name(ffi::ObjectPtr<Name##Node> n) : Stmt(std::move(n)) {}    \
+    TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Name, Stmt, Name##Node); \
   }
 
 /*! Statements in order. Factories flatten nested sequences. */
