@@ -9,7 +9,7 @@ Kernels import from `tirx`, `tirx.script`, `tirx.layout` and `tirx.lang`, and fr
 
 import importlib
 
-from . import errors, ir
+from . import errors, ir, targets  # noqa: F401  (targets: the hook that declares instructions)
 from .ir import IRModule, PrimFunc
 
 __version__ = "0.1.0"
