@@ -36,12 +36,23 @@ class NameTable {
 /*! `hint` with everything that is not a letter, digit or underscore replaced; never empty. */
 std::string Identifier(const std::string& hint);
 
+/*!
+ * A statement of more than `columns` characters on several lines: a call is broken between its
+ * arguments, an assignment after its `=`. Anything else, and text in quotes, stays as it is.
+ */
+std::string WrapStatement(const std::string& line, size_t columns);
+
 /*! Lines with indentation. */
 class LineWriter {
  public:
   std::string text;
   void Begin() { text.append(static_cast<size_t>(indent_) * 2, ' '); }
-  void End() { text += '\n'; }
+  /*! Ends the line, breaking it when it is long. */
+  void End() {
+    size_t start = text.rfind('\n') + 1;
+    if (text.size() - start > kColumns) text.replace(start, text.size() - start, WrapStatement(text.substr(start), kColumns));
+    text += '\n';
+  }
   void Line(const std::string& line) {
     Begin();
     text += line;
@@ -51,6 +62,7 @@ class LineWriter {
   void Dedent() { --indent_; }
 
  private:
+  static constexpr size_t kColumns = 100;
   int indent_{0};
 };
 

@@ -43,10 +43,11 @@ std::string CudaPrinter::BaseOf(const Buffer& b) {
                          ? "&" + name->second
                          : name->second;
   if (stored == b->dtype && IsConst(b->elem_offset, 0)) return base;
-  std::string type = std::string(IsConstStorage(b) ? "const " : "") + CType(b->dtype) + " *";
+  std::string type = std::string(IsConstStorage(b) ? "const " : "") + StorageType(b->dtype) + " *";
   std::string cast = stored == b->dtype ? base : "(" + type + ")" + base;
   if (IsConst(b->elem_offset, 0)) return "(" + cast + ")";
-  return "(" + cast + " + " + Text(b->elem_offset, kSum + 1) + ")";
+  PrimExpr offset = IsPacked(b->dtype) ? FloorDiv(b->elem_offset, 2) : b->elem_offset;
+  return "(" + cast + " + " + Text(offset, kSum + 1) + ")";
 }
 
 void CudaPrinter::Element(const Buffer& b, const ffi::Array<PrimExpr>& indices, int level) {
@@ -62,6 +63,12 @@ void CudaPrinter::Element(const Buffer& b, const ffi::Array<PrimExpr>& indices, 
     return;
   }
   std::string base = BaseOf(b);
+  if (IsPacked(b->dtype)) {
+    out_.text += UseHelper("load_nibble") + "<" + CType(b->dtype) + ">(" + base + ", ";
+    Expr(indices[0], kAssign);
+    out_.text += ")";
+    return;
+  }
   if (base[0] == '&') base = "(" + base + ")";
   out_.text += base + "[";
   auto* imm = indices[0].as<IntImmNode>();
@@ -75,6 +82,7 @@ std::string CudaPrinter::AddressOf(const Buffer& b, const PrimExpr& index) {
   if (auto* ramp = index.as<RampNode>()) first = ramp->base;
   bool scalar = IsScalar(b.get()) && !aliases_.count(b.get());
   if (IsConst(first, 0) && !scalar) return BaseOf(b);
+  if (IsPacked(b->dtype)) return "&" + BaseOf(b) + "[" + Text(FloorDiv(first, 2), kAssign) + "]";
   std::string saved;
   saved.swap(out_.text);
   Element(b, {first}, kPrimary);

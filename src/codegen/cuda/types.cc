@@ -83,6 +83,15 @@ std::string CType(DType t, const Span& span) {
       .Throw();
 }
 
+std::string StorageType(DType t, const Span& span) {
+  std::string type = CType(t, span);
+  return IsPacked(t) ? "unsigned char" : type;
+}
+
+int64_t StorageBytes(DType t, int64_t count) {
+  return IsPacked(t) ? (count + 1) / 2 : (t.bits + 7) / 8 * count;
+}
+
 const char* HeaderOf(DType t) {
   const Entry* e = Find(ElementOf(t));
   return e ? e->header : nullptr;
@@ -93,12 +102,12 @@ std::string MoveType(DType t) {
   std::string lanes = std::to_string(t.lanes);
   if (whole && t.code == kDLFloat) return "float" + lanes;
   if (whole && t.code == kDLInt) return "int" + lanes;
-  switch (BitsOf(t)) {
-    case 128: return "uint4";
-    case 64: return "uint2";
-    case 32: return "unsigned";
-    case 16: return "unsigned short";
-    case 8: return "unsigned char";
+  switch (StorageBytes(t, t.lanes)) {
+    case 16: return "uint4";
+    case 8: return "uint2";
+    case 4: return "unsigned";
+    case 2: return "unsigned short";
+    case 1: return "unsigned char";
     default: return "";
   }
 }
@@ -144,7 +153,7 @@ const std::unordered_set<std::string>& ReservedNames() {
       "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "min", "max", "abs", "clock",
       "clock64", "printf", "memcpy", "memset", "assert", "NULL", "dim3", "half", "half2", "half8",
       "bfloat16", "nv_bfloat16", "nv_bfloat162", "vec", "smem", "floordiv", "floormod", "bit_cast",
-      "map", "cast", "broadcast", "select", "std", "cuda", "signbit", "isnan", "isinf", "y0", "y1",
+      "load_nibble", "store_nibble", "map", "cast", "broadcast", "select", "std", "cuda", "signbit", "isnan", "isinf", "y0", "y1",
       "yn", "j0", "j1", "jn", "exp", "log", "sin", "cos", "tan", "pow", "sqrt", "floor", "ceil",
       "round", "trunc", "fma", "tanh", "erf", "exp2", "log2", "rsqrt", "div", "linux", "unix",
       "uchar", "uint", "ulong", "ushort", "size_t", "ptrdiff_t", "char2", "char4", "uchar2",

@@ -94,7 +94,7 @@ class UsageFinder : public StmtVisitor {
 
  private:
   StorageUse* Storage(const Buffer& b) { return &result.storage[b->data.get()]; }
-  static int64_t ElementBytes(const Buffer& b) { return std::max<int64_t>(1, b->dtype.bits / 8); }
+  static int64_t ElementBytes(const Buffer& b) { return StorageBytes(b->dtype, 1); }
 
   void Note(DType t) {
     if (const char* header = HeaderOf(t)) result.headers.insert(header);
@@ -107,7 +107,7 @@ class UsageFinder : public StmtVisitor {
     VisitBuffer(b);
     for (const PrimExpr& i : indices) {
       VisitExpr(i);
-      int64_t bytes = b->dtype.bits * i.dtype().lanes / 8;
+      int64_t bytes = StorageBytes(b->dtype, i.dtype().lanes);
       Storage(b)->align = std::max(Storage(b)->align, bytes);
     }
   }
