@@ -72,7 +72,8 @@ std::string WrapStatement(const std::string& line, size_t columns) {
   if (line.size() < 2 || line.back() != ';') return line;
   size_t assign = line.find(" = ");
   size_t open = line[line.size() - 2] == ')' ? OpeningOf(line, line.size() - 2) : std::string::npos;
-  bool name_before = open != std::string::npos && open > 0 && line[open - 1] != ' ' && line[open - 1] != '(';
+  bool name_before =
+      open != std::string::npos && open > 0 && line[open - 1] != ' ' && line[open - 1] != '(';
   if (!name_before) {
     if (assign == std::string::npos) return line;
     return line.substr(0, assign + 2) + "\n" + indent + line.substr(assign + 3);

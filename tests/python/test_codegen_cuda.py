@@ -229,6 +229,42 @@ def test_moves_are_as_wide_as_the_access(dtype, lanes, move):
     assert lines == [f"*({move} *)dst = *(const {move} *)&src[{lanes}];"]
 
 
+FP4 = "float4_e2m1fn"
+
+
+def test_four_bit_elements_are_packed():
+    src, dst, r = ir.Buffer.make("src", [64], FP4), ir.Buffer.make("dst", [64], FP4), local("r", 8, FP4)
+    body = [
+        ir.AllocBuffer(r),
+        ir.BufferStore(r, vector(src, 8, 8), [ramp(0, 8)]),
+        store(r, 3, load(src, 5)),
+        ir.BufferStore(dst, vector(r, 0, 8), [ramp(16, 8)]),
+        store(A, 0, load(r, 1).astype("float32")),
+    ]
+    assert body_of(body, [src, dst, A]) == [
+        "alignas(4) unsigned char r[4];",
+        "*(unsigned *)r = *(const unsigned *)&src[4];",
+        "store_nibble(r, 3, load_nibble<__nv_fp4_e2m1>(src, 5));",
+        "*(unsigned *)&dst[8] = *(unsigned *)r;",
+        "A[0] = (float)load_nibble<__nv_fp4_e2m1>(r, 1);",
+    ]
+    _assembles(body, [src, dst, A])
+    with pytest.raises(TirxError) as e:
+        body_of([store(dst, 0, load(src, 0))], [src, dst])
+    assert e.value.code == "codegen-subbyte"
+
+
+def test_long_calls_are_broken_between_arguments():
+    mma = "ptx.mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    acc, frag = local("accumulator", 64), local("fragment", 64, "uint32")
+    c, a = [load(acc, TX * 4 + k) for k in range(4)], [load(frag, TX * 4 + k) for k in range(6)]
+    body = [bind_tx(), ir.AllocBuffer(acc), ir.AllocBuffer(frag), instr(mma, *c, *a, *c), store(A, 0, c[0])]
+    lines = body_of(body)
+    assert lines[3] == "mma_m16n8k16_f32_f16_f16_f32(" and all(len(line) <= 100 for line in lines)
+    assert " ".join(lines[4:-1]).count("accumulator[tx * 4") == 8
+    assert lines[-1] == "A[0] = accumulator[tx * 4];"
+
+
 def test_a_wide_access_aligns_its_array():
     r = local("r", 8, "float16")
     lines = body_of(
@@ -327,7 +363,7 @@ def test_the_text_of_an_expression_has_its_value():
     for _ in range(300):
         e = _random_int(rng, 4, [x, y, t])
         lines = body_of([ir.Bind(t, thread_index()), store(I, 0, e)], [I], [x, y])
-        printed = lines[-1].removeprefix("I[0] = ").removesuffix(";")
+        printed = " ".join(lines).partition("I[0] =")[2].removesuffix(";")
         for _ in range(4):
             env = {"x": rng.randint(-40, 40), "y": rng.randint(-40, 40), "t": rng.randint(0, 127)}
             assert evaluate(printed, env) == _value(e, env), (seed, printed, env)
@@ -517,7 +553,7 @@ def test_long_bodies_and_deep_expressions_print():
     deep = x
     for _ in range(990):
         deep = ir.Binary("bitwise_xor", deep, x) if isinstance(deep, ir.Var) else ir.Binary("sub", x, deep)
-    assert body_of([store(I, 0, deep)], [I], [x])[-1].count("(") >= 980
+    assert " ".join(body_of([store(I, 0, deep)], [I], [x])).count("(") >= 980
 
 
 # ---- refusals ----

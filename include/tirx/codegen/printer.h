@@ -50,7 +50,8 @@ class LineWriter {
   /*! Ends the line, breaking it when it is long. */
   void End() {
     size_t start = text.rfind('\n') + 1;
-    if (text.size() - start > kColumns) text.replace(start, text.size() - start, WrapStatement(text.substr(start), kColumns));
+    if (text.size() - start > kColumns)
+      text.replace(start, text.size() - start, WrapStatement(text.substr(start), kColumns));
     text += '\n';
   }
   void Line(const std::string& line) {

@@ -82,6 +82,7 @@ class CudaPrinter {
   void PrintAlloc(const AllocBufferNode* n, const BufferStoreNode* first_store);
   void PrintDecl(const DeclBufferNode* n);
   void PrintStore(const BufferStoreNode* n);
+  void NibbleStore(const BufferStoreNode* n);
   void PrintFor(const ForNode* n);
   void PrintWhile(const WhileNode* n);
   void PrintIf(const IfThenElseNode* n);

@@ -65,6 +65,22 @@ __device__ __forceinline__ To bit_cast(const From &from) {
 }
 )";
 
+constexpr const char* kLoadNibble = R"(// Element i of packed 4-bit values.
+template <typename T>
+__device__ __forceinline__ T load_nibble(const unsigned char *values, long long i) {
+  T x;
+  x.__x = (values[i >> 1] >> (i & 1) * 4) & 15;
+  return x;
+}
+)";
+
+constexpr const char* kStoreNibble = R"(template <typename T>
+__device__ __forceinline__ void store_nibble(unsigned char *values, long long i, T x) {
+  int shift = (i & 1) * 4;
+  values[i >> 1] = (values[i >> 1] & ~(15 << shift)) | (x.__x & 15) << shift;
+}
+)";
+
 constexpr const char* kVec = R"(// N values that are loaded and stored as one.
 template <typename T, int N>
 struct alignas(sizeof(T) * N) vec {
@@ -114,6 +130,8 @@ const std::map<std::string, Snippet>& Snippets() {
       {"floordiv", {{}, kFloorDiv}},
       {"floormod", {{}, kFloorMod}},
       {"bit_cast", {{}, kBitCast}},
+      {"load_nibble", {{}, kLoadNibble}},
+      {"store_nibble", {{}, kStoreNibble}},
       {"vec", {{}, kVec}},
       {"vec+", {{"vec"}, VecOperator("+")}},
       {"vec-", {{"vec"}, VecOperator("-")}},

@@ -62,7 +62,7 @@ std::string CudaPrinter::Parameter(const Var& var, const ffi::Optional<Buffer>& 
   owners_.insert_or_assign(b->data.get(), b);
   if (!var.same_as(b->data)) owners_.insert_or_assign(var.get(), b);
   bool constant = IsConstStorage(b) && !usage_.storage[var.get()].written;
-  return (constant ? "const " : "") + CType(b->dtype) + " *__restrict__ " + name;
+  return (constant ? "const " : "") + StorageType(b->dtype) + " *__restrict__ " + name;
 }
 
 /*! Distinct parameters never overlap (ir/buffer.h), which is what __restrict__ says. */

@@ -23,6 +23,10 @@ int64_t ExtentOf(const BufferNode* b) {
       .Throw();
 }
 
+int64_t ArrayLength(const BufferNode* b) {
+  return IsPacked(b->dtype) ? StorageBytes(b->dtype, ExtentOf(b)) : ExtentOf(b);
+}
+
 bool Reads(const PrimExpr& e, const VarNode* data) {
   class Finder : public StmtVisitor {
    public:
@@ -128,7 +132,6 @@ void CudaPrinter::PrintAlloc(const AllocBufferNode* n, const BufferStoreNode* fi
   const StorageUse& use = usage_.storage[b->data.get()];
   initialised_ = false;
   if (!use.Used()) return;
-  int64_t extent = ExtentOf(b.get());
   std::string name = names_.Define(std::string(b->name));
   vars_[b->data.get()] = name;
   owners_.insert_or_assign(b->data.get(), b);
@@ -139,11 +142,13 @@ void CudaPrinter::PrintAlloc(const AllocBufferNode* n, const BufferStoreNode* fi
   }
   if (!use.read) out_.text += "[[maybe_unused]] ";
   int64_t align = std::max<int64_t>(use.align, b->align);
-  if (align > b->dtype.bits / 8 && align > 1)
+  if (align > StorageBytes(b->dtype, 1)) {
     out_.text += "alignas(" + std::to_string(align) + ") ";
-  out_.text += CType(b->dtype) + " " + name;
-  if (extent != 1) out_.text += "[" + std::to_string(extent) + "]";
-  if (extent == 1 && first_store && first_store->value.dtype().lanes == 1) {
+  }
+  bool scalar = IsScalar(b.get());
+  out_.text += (scalar ? CType(b->dtype) : StorageType(b->dtype)) + " " + name;
+  if (!scalar) out_.text += "[" + std::to_string(ArrayLength(b.get())) + "]";
+  if (scalar && first_store && first_store->value.dtype().lanes == 1) {
     initialised_ = true;
     out_.text += " = " + Text(first_store->value, kAssign);
   }
@@ -153,10 +158,10 @@ void CudaPrinter::PrintAlloc(const AllocBufferNode* n, const BufferStoreNode* fi
 /*! Declaration of a buffer in shared memory: a static array or a place in the dynamic arena. */
 std::string CudaPrinter::SharedStorage(const Buffer& b, const std::string& name) {
   int64_t align = std::max<int64_t>({usage_.storage[b->data.get()].align, b->align, 16});
-  std::string type = CType(b->dtype);
+  std::string type = StorageType(b->dtype);
   if (b->scope == "shared") {
     return "__shared__ __align__(" + std::to_string(align) + ") " + type + " " + name + "[" +
-           std::to_string(ExtentOf(b.get())) + "]";
+           std::to_string(ArrayLength(b.get())) + "]";
   }
   int64_t address = b->allocated_addr ? AsInt(b->allocated_addr.value()).value_or(-1) : -1;
   if (b->scope != "shared.dyn" || address < 0) {
@@ -183,7 +188,7 @@ void CudaPrinter::PrintDecl(const DeclBufferNode* n) {
   std::string constant = IsConstStorage(b) ? "const " : "";
   if (base.front() == '(' && base.back() == ')') base = base.substr(1, base.size() - 2);
   out_.Begin();
-  out_.text += constant + CType(b->dtype) + " *" + name + " = " + base;
+  out_.text += constant + StorageType(b->dtype) + " *" + name + " = " + base;
   aliases_[b.get()] = name;
   Finish(n->span);
 }
@@ -192,12 +197,31 @@ void CudaPrinter::PrintStore(const BufferStoreNode* n) {
   out_.Begin();
   if (n->value.dtype().lanes > 1) {
     VectorStore(n);
+  } else if (IsPacked(n->buffer->dtype) && !IsScalar(n->buffer.get())) {
+    NibbleStore(n);
   } else {
     Element(n->buffer, n->indices, kPrimary);
     out_.text += " = ";
     Expr(n->value, kAssign);
   }
   Finish(n->span);
+}
+
+/*! A byte holds two elements: storing one reads the other, which only a thread's own memory allows.
+ */
+void CudaPrinter::NibbleStore(const BufferStoreNode* n) {
+  if (n->buffer->scope != "local") {
+    Diag("target", "codegen-subbyte", n->span)
+        .Message("one " + DTypeName(n->buffer->dtype) +
+                 " cannot be stored to memory that threads share")
+        .Found("a store of one element to `" + std::string(n->buffer->name) + "`, scope " +
+               std::string(n->buffer->scope))
+        .Required("a store of an even number of elements, which are whole bytes")
+        .Throw();
+  }
+  out_.text += UseHelper("store_nibble") + "(" + BaseOf(n->buffer) + ", ";
+  Arguments({n->indices[0], n->value});
+  out_.text += ")";
 }
 
 void CudaPrinter::PrintEvaluate(const EvaluateNode* n) {

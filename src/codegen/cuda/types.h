@@ -14,7 +14,8 @@ namespace codegen {
 
 /*! "float", "unsigned", "__half", ...; raises a target error for a dtype that CUDA C++ lacks. */
 std::string CType(DType scalar, const Span& span = {});
-/*! Whether elements share bytes in memory: two 4-bit floats per byte, the lower index in the low half. */
+/*! Whether elements share bytes in memory: two 4-bit floats per byte, the lower index in the low
+ * half. */
 inline bool IsPacked(DType t) { return t.bits == 4; }
 /*! The C type that arrays of t consist of: CType, or unsigned char when elements share bytes. */
 std::string StorageType(DType t, const Span& span = {});

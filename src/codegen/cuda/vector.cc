@@ -39,6 +39,12 @@ const RampNode* AccessRamp(const ffi::Array<PrimExpr>& indices, const Span& span
 /*! The C type of a computed value: the scalar type, or vec<T, N>. */
 std::string CudaPrinter::VectorType(DType t) {
   if (t.lanes == 1) return CType(t);
+  if (IsPacked(t)) {
+    Diag("target", "codegen-subbyte", Span())
+        .Message("vectors of " + DTypeName(ElementOf(t)) + " can be moved but not computed with")
+        .Required("scalars")
+        .Throw();
+  }
   return UseHelper("vec") + "<" + CType(t) + ", " + std::to_string(t.lanes) + ">";
 }
 

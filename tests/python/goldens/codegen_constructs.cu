@@ -115,8 +115,11 @@ k(const float *__restrict__ A, float *__restrict__ B, const __half *__restrict__
   cp_async_commit_group();
   cp_async_wait_group<0>();
   __syncthreads();
-  ldmatrix_m8n8_x4_shared_b16(frag_words[0], frag_words[1], frag_words[2], frag_words[3], &tile[tx * 8]);
-  mma_m16n8k16_f32_f16_f16_f32(acc[0], acc[1], acc[2], acc[3], frag_words[0], frag_words[1], frag_words[2], frag_words[3], frag_words[0], frag_words[1], acc[0], acc[1], acc[2], acc[3]);
+  ldmatrix_m8n8_x4_shared_b16(
+      frag_words[0], frag_words[1], frag_words[2], frag_words[3], &tile[tx * 8]);
+  mma_m16n8k16_f32_f16_f16_f32(
+      acc[0], acc[1], acc[2], acc[3], frag_words[0], frag_words[1], frag_words[2], frag_words[3],
+      frag_words[0], frag_words[1], acc[0], acc[1], acc[2], acc[3]);
   *(vec<float, 4> *)r = *(vec<float, 4> *)acc * *(vec<float, 4> *)r + broadcast<4>(1.0f);
   B[base] = __shfl_xor_sync(0xffffffffu, acc[0], 16);
   atomic_add(B, 1.0f);
