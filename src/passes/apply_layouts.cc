@@ -178,12 +178,22 @@ class LayoutApplier : public scope::FactsMutator {
       return ScalarOffset(b, scalar, wide);
     };
     PrimExpr base = at(0);
-    bool plain = IsConst(ramp->stride, 1) && !b->layout.defined();
-    for (int64_t lane = 1; !plain && lane < ramp->lanes; ++lane) {
+    bool together = IsConst(ramp->stride, 1) && (!b->layout.defined() || InAlignedRun(b, ramp));
+    for (int64_t lane = 1; !together && lane < ramp->lanes; ++lane) {
       if (!analyzer()->CanProveEqual(at(lane), base + PrimExpr(lane)))
         ThrowScattered(b, ramp, where);
     }
     return MakeRamp(base, MakeConst(base->dtype, 1), ramp->lanes);
+  }
+
+  /*! Whether the access lies in one aligned run that the layout keeps together. */
+  bool InAlignedRun(const Buffer& b, const RampNode* ramp) {
+    int64_t run = 1;
+    while (run < ramp->lanes) run *= 2;
+    int64_t divisor = analyzer()->Divisor(ramp->base);
+    int64_t dim = static_cast<int64_t>(b->shape.size()) - 1;
+    return divisor % run == 0 &&
+           layout::ContiguousRun(b->layout, b->shape, dim, run, analyzer()) >= run;
   }
 
   [[noreturn]] static void ThrowDistributed(const Buffer& b, const Span& where) {

@@ -77,9 +77,28 @@ Stmt ScopedMutator::VisitWhile(const While& s) {
   return out;
 }
 
+namespace {
+
+/*! first <= tid <= last for the active threads; whole warps when one lane of them is elected. */
+PrimExpr RangeOf(const ActiveSet& a, const Var& tid) {
+  int first = 0, last = a.num_threads - 1;
+  while (!a.threads[first]) ++first;
+  while (!a.threads[last]) --last;
+  if (a.elected) {
+    first = first / kWarpSize * kWarpSize;
+    last = last / kWarpSize * kWarpSize + kWarpSize - 1;
+  }
+  return And(LE(first, tid), LE(tid, last));
+}
+
+}  // namespace
+
 Stmt ScopedMutator::VisitUnder(const ActiveSet& active, const PrimExpr& fact, const Stmt& s) {
   ActiveSet saved = active_;
+  bool narrower = active.threads != active_.threads;
   active_ = active;
+  std::optional<arith::WithConstraint> range;
+  if (analyzer_ && narrower) range.emplace(*analyzer_, RangeOf(active, ids_->thread_index()));
   Stmt out = VisitGiven(fact, s);
   active_ = saved;
   return out;

@@ -47,7 +47,7 @@ def holds(condition):
     return [t for t in range(THREADS) if eval(condition, {n: f(t) for n, (_, f) in IDS.items()})]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(conditions, conditions)
 def test_branches_narrow_exactly(outer, inner):
     f = kernel(
@@ -59,7 +59,7 @@ def test_branches_narrow_exactly(outer, inner):
     assert all(p.agreed == "grid" for p in found)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(conditions)
 def test_the_layout_of_a_set_is_the_set(condition):
     threads = holds(condition)
@@ -101,7 +101,7 @@ def regular(positions):
     return False
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(conditions, st.sampled_from(["warp", "warpgroup", "cta"]))
 def test_a_team_switch_is_exact_or_refused(condition, kind):
     threads, size = holds(condition), TEAM_SIZE[kind]
