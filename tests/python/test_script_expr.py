@@ -1,7 +1,9 @@
 """Expressions: Python values compute, IR values build; Python's meaning is kept or the form is refused."""
 
 import math
+import types
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -170,22 +172,29 @@ def test_python_functions_run_while_parsing():
 
 
 def test_numpy_numbers_are_python_numbers():
-    import numpy as np
-
-    assert same("k + n", "3 + n", names=None) if False else True
     k = np.int64(3)
+    config = types.SimpleNamespace(rows=np.int32(8), half=np.float32(0.5))
+    table = np.array([5, 6])
 
     @T.prim_func
-    def f(A: T.Buffer((8,), "int32"), n: T.int32):
+    def f(A: T.Buffer((8,), "float32"), n: T.int32):
+        B = T.alloc_local((config.rows, k), "float32")
         A[k] = n + k
+        A[table[0]] = n * config.half
+        for j in table:
+            A[j] = j
 
     check(
         f,
         """
 @T.prim_func
 def f(a: T.handle, n: T.int32):
-    A = T.match_buffer(a, (8,), "int32")
+    A = T.match_buffer(a, (8,), "float32")
+    B = T.alloc_buffer((8, 3), "float32", scope="local")
     A[3] = n + 3
+    A[5] = n * 0.5
+    A[5] = 5
+    A[6] = 6
 """,
     )
 

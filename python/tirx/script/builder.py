@@ -30,7 +30,7 @@ class Builder:
     """
 
     __slots__ = (
-        "stmts", "stack", "source", "node", "hint", "fresh", "runtime", "params", "buffers", "matched",
+        "stmts", "stack", "source", "node", "hint", "fresh", "runtime", "params", "buffers",
         "symbols", "attrs", "entry", "needs_entry", "shapes", "ifs", "inlines", "evaluator",
         "past_end",
     )  # fmt: skip
@@ -40,7 +40,7 @@ class Builder:
         self.source, self.node, self.hint, self.fresh = source, source.node, None, []
         self.runtime, self.inlines, self.evaluator = 0, 0, None
         self.past_end = False  # inside the arguments of a call with oob=
-        self.params, self.buffers, self.matched, self.symbols = [], [], {}, {}
+        self.params, self.buffers, self.symbols = [], [], {}
         self.attrs, self.shapes = {}, {}
         self.entry, self.needs_entry = None, None
 

@@ -88,8 +88,8 @@ def alloc_buffer(
 
 def _shape(shape, span):
     shape = list(shape) if isinstance(shape, (tuple, list)) else [shape]
-    for extent in shape:
-        value = ix.const(ix.as_index(extent, span, "be an extent"))
+    shape = [ix.as_index(extent, span, "be an extent") for extent in shape]
+    for value in map(ix.const, shape):
         if value is not None and value <= 0:
             raise TypeMismatch(
                 "a buffer has positive extents",
@@ -216,8 +216,7 @@ def _define_ids(kind, extents, preferred, dtype):
     span = builder.span()
     builder.on_device(f"T.{kind}(...)")
     extents = [] if extents is None else list(extents) if isinstance(extents, (list, tuple)) else [extents]
-    for extent in extents:
-        ix.as_index(extent, span, "be an extent")
+    extents = [ix.as_index(extent, span, "be an extent") for extent in extents]
     hint = builder.hint
     count = len(extents) or (len(hint) if type(hint) is list else 1)
     variables = [_api.Var(name, dtype, None, span) for name in builder.names(count, kind)]

@@ -7,7 +7,7 @@ import ast
 from .. import _ffi_api as _api
 from ..errors import Location, ScriptError
 from . import index as ix
-from .scope import MISSING, Scalar, Scope
+from .scope import MISSING, Scalar, Scope, plain
 from .tables import STMT, unsupported
 
 _Span = _api.Span
@@ -94,7 +94,7 @@ class Evaluator:
     def bind_plain(self, target, value):
         """Bind comprehension targets: plain Python values, no IR."""
         if type(target) is ast.Name:
-            self.vars[target.id] = value
+            self.vars[target.id] = plain(value)
         elif type(target) not in (ast.Tuple, ast.List):
             raise unsupported(self, target)
         else:
@@ -104,7 +104,7 @@ class Evaluator:
     def bind_target(self, target, value):
         """Bind the target of an unrolled loop or of `with ... as`: the value itself, no IR."""
         if type(target) is ast.Name:
-            self.scope.define(target.id, value)
+            self.scope.define(target.id, plain(value))
         elif type(target) in (ast.Tuple, ast.List):
             for t, v in zip(target.elts, self.unpack(target, value)):
                 self.bind_target(t, v)

@@ -11,7 +11,7 @@ from ..errors import ScriptError, TirxError
 from ..ir import Buffer, PrimExpr, PrimFunc
 from . import index as ix
 from .operators import python_call, python_failure, truth
-from .scope import MISSING, Scalar, nearest
+from .scope import MISSING, Scalar, nearest, plain
 from .tables import EXPR, handles_expr
 from .values import MetaVar
 
@@ -41,7 +41,7 @@ def _attribute(ev, n):
     if isinstance(value, Buffer) and n.attr == "shape":
         return ix.shape_of(value)
     try:
-        return getattr(value, n.attr)
+        return plain(getattr(value, n.attr))
     except AttributeError as error:
         ev.builder.node = n
         raise _no_attribute(value, n) from error

@@ -49,17 +49,17 @@ class PythonNames:
         cell = self.cells.get(name)
         if cell is not None:
             try:
-                return _plain(cell.cell_contents)
+                return plain(cell.cell_contents)
             except ValueError:
                 return MISSING
         if self.frame is not None:
             value = self._locals().get(name, MISSING)
             if value is not MISSING:
-                return _plain(value)
+                return plain(value)
         value = self.globals.get(name, MISSING)
         if value is MISSING:
             return getattr(builtins, name, MISSING)
-        return _plain(value)
+        return plain(value)
 
     def _locals(self):
         return self.frame if type(self.frame) is dict else self.frame.f_locals
@@ -88,7 +88,7 @@ class DictNames:
         return {*self.values, *(self.outer.names() if self.outer else vars(builtins))}
 
 
-def _plain(value):
+def plain(value):
     """NumPy scalars become Python numbers (their operators would try to build arrays)."""
     if type(value).__module__ == "numpy" and hasattr(value, "item") and not getattr(value, "shape", (1,)):
         return value.item()

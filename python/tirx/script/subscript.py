@@ -12,6 +12,7 @@ from ..ir import Buffer, PrimExpr
 from . import index as ix
 from .expr import elements
 from .operators import python_failure
+from .scope import plain
 from .tables import EXPR, evaluate, handles_expr
 
 
@@ -32,7 +33,7 @@ def _subscript(ev, n):
     key = _key(ev, n.slice)
     ev.builder.node = n
     try:
-        return value[key]
+        return plain(value[key])
     except TirxError:
         raise
     except Exception as error:
