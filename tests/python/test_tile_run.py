@@ -109,6 +109,66 @@ def test_replicated_fragment():
     np.testing.assert_array_equal(c, np.tile(a.reshape(32, 2), (4, 1)))
 
 
+def test_a_view_elsewhere_promises_what_its_offset_says():
+    @T.prim_func
+    def f(A_ptr: T.handle, B_ptr: T.handle):
+        A = T.match_buffer(A_ptr, (64,), "float32", align=16)
+        B = T.match_buffer(B_ptr, (32,), "float32")
+        T.device_entry()
+        tx = T.thread_id([8])
+        part = A.sub[6:38:1]
+        Tx.cta.copy(B[:], part[:])
+
+    a, b = numbers(64, dtype=np.float32), np.zeros(32, np.float32)
+    run(f, a, b)
+    np.testing.assert_array_equal(b, a[6:38])
+    decision = tirx.explain(f, tirx.Target("cuda", arch="sm_90a")).decisions[0]
+    assert decision.instructions[0]["instruction"].startswith("8-byte")
+
+
+def test_a_view_at_a_symbolic_offset_keeps_its_divisor():
+    @T.prim_func
+    def f(A_ptr: T.handle, B_ptr: T.handle):
+        A = T.match_buffer(A_ptr, (64,), "float32")
+        B = T.match_buffer(B_ptr, (16,), "float32")
+        T.device_entry()
+        bx = T.cta_id([4])
+        tx = T.thread_id([8])
+        part = A.sub[bx * 16 : bx * 16 + 16]
+        if bx == 2:
+            Tx.cta.copy(B[:], part[:])
+
+    a, b = numbers(64, dtype=np.float32), np.zeros(16, np.float32)
+    run(f, a, b)
+    np.testing.assert_array_equal(b, a[32:48])
+    decision = tirx.explain(f, tirx.Target("cuda", arch="sm_90a")).decisions[0]
+    assert decision.instructions[0]["instruction"].startswith("16-byte")
+
+
+def test_a_computed_pointer_promises_no_alignment():
+    """A view at an address that the program computed is read element by element unless align= says more."""
+
+    def kernel(start, align):
+        @T.prim_func
+        def f(A_ptr: T.handle, B_ptr: T.handle):
+            A = T.match_buffer(A_ptr, (64,), "float32")
+            B = T.match_buffer(B_ptr, (32,), "float32")
+            T.device_entry()
+            tx = T.thread_id([8])
+            p: T.let = A.ptr_to([start])
+            part = T.decl_buffer((32,), "float32", data=p, align=align)
+            Tx.cta.copy(B[:], part[:])
+
+        return f
+
+    for start, align, width in ((3, 0, 4), (8, 16, 16)):
+        a, b = numbers(64, dtype=np.float32), np.zeros(32, np.float32)
+        run(kernel(start, align), a, b)
+        np.testing.assert_array_equal(b, a[start : start + 32])
+        decision = tirx.explain(kernel(start, align), tirx.Target("cuda", arch="sm_90a")).decisions[0]
+        assert decision.instructions[0]["instruction"].startswith(f"{width}-byte")
+
+
 def test_cast_and_fill():
     @T.prim_func
     def f(A_ptr: T.handle, B_ptr: T.handle):

@@ -187,6 +187,8 @@ def let(ev, name, value, node, var=None):
         pointer = pointer_of(value) if value.dtype == "handle" else None
         var = _api.Var(name, value.dtype, pointer, span)
     ev.builder.emit(_api.Bind(var, value, span))
+    if var.dtype == "handle":
+        ev.builder.pointers.add(var)
     return var
 
 

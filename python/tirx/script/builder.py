@@ -32,13 +32,14 @@ class Builder:
     __slots__ = (
         "stmts", "stack", "source", "node", "hint", "fresh", "runtime", "params", "buffers",
         "symbols", "attrs", "entry", "needs_entry", "shapes", "ifs", "inlines", "evaluator",
-        "past_end",
+        "past_end", "pointers",
     )  # fmt: skip
 
     def __init__(self, source):
         self.stmts, self.stack, self.ifs = [], [], []
         self.source, self.node, self.hint, self.fresh = source, source.node, None, []
         self.runtime, self.inlines, self.evaluator = 0, 0, None
+        self.pointers = set()  # variables that hold an address which the program computed
         self.past_end = False  # inside the arguments of a call with oob=
         self.params, self.buffers, self.symbols = [], [], {}
         self.attrs, self.shapes = {}, {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tvm_ffi
+
 from .. import _ffi_api as _api
 from ..errors import ScriptError, TypeMismatch
 from ..ir import Buffer, PrimExpr, Var
@@ -159,6 +161,9 @@ def decl_buffer(
         )
     if scope is None:
         scope = data.pointer.scope if data.pointer is not None else "global"
+    if align <= 0 and data in builder.pointers:
+        # An address in the middle of something: no more is known.
+        align = max(1, tvm_ffi.dtype(check_dtype(dtype)).bits // 8)
     buffer = make_buffer(
         builder.name("view"), _shape(shape, span), check_dtype(dtype), _scope(str(scope), span),
         _layout(layout, shape), data, 0 if elem_offset is None else elem_offset, max(align, 0),

@@ -14,12 +14,18 @@ def declare(buffer, shape, layout, dtype=None, elem_offset=None):
     span = builder.span()
     name = builder.name(buffer.name + "_view")
     offset = buffer.elem_offset if elem_offset is None else elem_offset
+    align = buffer.align if elem_offset is None else _moved_alignment(buffer)
     view = _api.Buffer(
-        name, buffer.data, list(shape), dtype or buffer.dtype, layout, buffer.scope, offset, buffer.align,
+        name, buffer.data, list(shape), dtype or buffer.dtype, layout, buffer.scope, offset, align,
         buffer.allocated_addr, span,
     )  # fmt: skip
     builder.emit(_api.DeclBuffer(view, span))
     return view
+
+
+def _moved_alignment(buffer) -> int:
+    """What is promised of a view that starts elsewhere: the offset says, unless the data is aligned less."""
+    return 0 if buffer.align % 16 == 0 else max(1, buffer.dtype.bits // 8)
 
 
 class SubIndexer:

@@ -57,10 +57,11 @@ def stride_times(stride, k):
 
 class BufferFacts:
     """What does not depend on the region: bits, space ("global", "shared", "local"), shape, thread axes,
-    replicas and offsets of the layout, swizzle (per_element, bits, shift), byte alignment."""
+    replicas and offsets of the layout, swizzle (per_element, bits, shift), alignment `align_bits` up to
+    the symbolic `offsets` [(expression, bits per unit)]."""
 
     __slots__ = (
-        "bits", "scope", "space", "shape", "align", "swizzle", "layout", "replica", "offset", "axes", "_dims",
+        "bits", "scope", "space", "shape", "align_bits", "swizzle", "layout", "replica", "offset", "offsets", "axes", "_dims",
         "_flat",
     )  # fmt: skip
 
@@ -69,7 +70,7 @@ class BufferFacts:
         self.bits, self.scope = dtype.bits * dtype.lanes, str(buffer.scope)
         self.space = "shared" if self.scope.startswith("shared") else self.scope
         self.shape = [int_or_expr(n) for n in buffer.shape]
-        self.align = _base_alignment(buffer, self)
+        self.align_bits = _base_alignment(buffer, self)
         self.swizzle, self.layout, self.replica, self.offset = None, None, (), {}
         self.axes, self._dims, self._flat = frozenset(), None, None
         if buffer.layout is not None:
@@ -129,13 +130,19 @@ def _iter_of(it):
 
 
 def _base_alignment(buffer, facts) -> int:
-    """Bytes that divide the address of element 0."""
+    """Bits that divide the address of element 0, before symbolic offsets."""
+    facts.offsets = []
     if buffer.align:
-        return buffer.align
-    offset, fixed = as_int(buffer.elem_offset), buffer.allocated_addr
-    if offset is None or (fixed is not None and as_int(fixed) is None):
-        return max(1, facts.bits // 8)
-    return gcd(STORAGE_ALIGN, offset * facts.bits // 8, as_int(fixed) or 0)
+        return buffer.align * 8
+    found = STORAGE_ALIGN * 8
+    for offset, unit in ((buffer.elem_offset, facts.bits), (buffer.allocated_addr, 8)):
+        if offset is None:
+            continue
+        if as_int(offset) is None:
+            facts.offsets.append((offset, unit))
+        else:
+            found = gcd(found, as_int(offset) * unit)
+    return found
 
 
 def _row_major(shape):
@@ -227,10 +234,11 @@ class View:
 
     dims: per kept dimension the iters (extent, memory stride, thread stride), one of the strides 0; base:
     elements from the flat buffer's element 0 to the region's first (int or expression); threads: thread
-    coordinate of the first element; replica: iters (extent, memory stride, thread stride).
+    coordinate of the first element; replica: iters (extent, memory stride, thread stride); divisor: of
+    base, in elements; align: bytes that divide the address of the flat buffer's element 0.
     """
 
-    __slots__ = ("op", "dims", "base", "threads", "replica", "divisor")
+    __slots__ = ("op", "dims", "base", "threads", "replica", "divisor", "align")
 
     def __init__(self, op, extents, ctx):
         self.op, self.base, self.threads = op, 0, 0
@@ -242,6 +250,10 @@ class View:
             self._advance(steps, axis)
         self.replica = tuple((e, *_split_axis(s, axis)) for e, s, axis in facts.replica)
         self.divisor = abs(self.base) if type(self.base) is int else ctx.analyzer.divisor(self.base)
+        bits = facts.align_bits
+        for e, unit in facts.offsets:
+            bits = gcd(bits, ctx.analyzer.divisor(e) * unit)
+        self.align = bits // 8 or fail(f"{op.name} does not start on a whole byte")
 
     def _slice(self, facts, wanted, ctx):
         """(iters per dimension, offsets [(axis, steps)]) of the box at op.starts."""
@@ -292,11 +304,6 @@ class View:
         return self.op.name
 
     @property
-    def align(self) -> int:
-        """Bytes that divide the address of the flat buffer's element 0."""
-        return self.op.facts.align
-
-    @property
     def swizzle(self):
         """(per_element, bits, shift) or None."""
         return self.op.facts.swizzle
@@ -313,7 +320,7 @@ class View:
             return None
         f = self.op.facts
         dims = tuple(tuple(dim) for dim in self.dims)
-        return (dims, gcd(self.divisor, 64), self.threads, self.replica, f.bits, f.space, f.swizzle, f.align,
+        return (dims, gcd(self.divisor, 64), self.threads, self.replica, f.bits, f.space, f.swizzle, self.align,
                 bool(f.axes))  # fmt: skip
 
 
