@@ -61,8 +61,8 @@ class BufferFacts:
     the symbolic `offsets` [(expression, bits per unit)]."""
 
     __slots__ = (
-        "bits", "scope", "space", "shape", "align_bits", "swizzle", "layout", "replica", "offset", "offsets", "axes", "_dims",
-        "_flat",
+        "bits", "scope", "space", "shape", "align_bits", "swizzle", "layout", "replica", "offset", "offsets",
+        "axes", "_dims", "_flat",
     )  # fmt: skip
 
     def __init__(self, buffer):
