@@ -91,6 +91,25 @@ def f(a: T.handle, n: T.int32):
     )
 
 
+def test_access_pointers_and_helper_definitions():
+    def helper(A):
+        return T.bind(A.access_ptr("r", offset=3), "q")
+
+    @T.prim_func
+    def f(A: T.Buffer((8, 4), "float32"), n: T.int32):
+        q = helper(A)
+        B = T.decl_buffer((4,), "float32", data=q)
+        C = T.decl_buffer(4, "float32", scope="local")
+        B[0] = C[0]
+
+    assert kinds(f) == ["DeclBuffer", "Bind", "DeclBuffer", "AllocBuffer", "BufferStore"]
+    with pytest.raises(errors.TypeMismatch, match="r, w or rw"):
+
+        @T.prim_func
+        def g(A: T.Buffer((8, 4), "float32")):
+            p = A.access_ptr("x")
+
+
 def test_a_pointer_is_bound_once():
     with pytest.raises(errors.TypeMismatch, match="assigned more than once"):
 

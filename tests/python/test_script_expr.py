@@ -310,3 +310,13 @@ def test_conversions_of_other_things():
             from_source(
                 f"@T.prim_func\ndef f(a: T.handle):\n    A = T.match_buffer(a, (8,))\n    A[0] = {expr}\n"
             )
+
+
+def test_more_functions():
+    assert same("T.sigmoid(x)", "1.0 / (1.0 + T.exp(-x))")
+    assert same("T.fabs(x)", "T.abs(x)") and same("T.any(p, n < 3)", "T.Or(p, n < 3)")
+    assert same("T.all(p, n < 3, n > 0)", "T.And(T.And(p, n < 3), n > 0)")
+    assert same("T.infinity('float16')", "T.float16('inf')")
+    assert value("T.max_value('uint64')").value == -1 and value("T.min_value('uint8')").value == 0
+    assert value("T.max_value('int64')").value == 2**63 - 1 and value("T.max_value('bool')").value == 1
+    assert same("T.Select(True, n, 1 )", "n")
