@@ -331,6 +331,17 @@ def test_bad_parameters(signature, found):
     assert e.value.code == "bad-parameter" and e.value.found == found
 
 
+def test_options_of_a_buffer_annotation():
+    @T.prim_func
+    def f(A: T.Buffer((8,), "float32", align=128, scope="global")):
+        pass
+
+    assert f.param_buffers[0].align == 128
+    with pytest.raises(errors.ScriptError) as e:
+        from_source('@T.prim_func\ndef f(A: T.Buffer((8,), "float32", aling=128)):\n    pass\n')
+    assert e.value.code == "unknown-option" and e.value.found == "aling"
+
+
 def test_match_buffer_binds_a_parameter_once():
     with pytest.raises(errors.ScriptError, match="bound to two buffers"):
         body = "    A = T.match_buffer(a, (8,))\n    B = T.match_buffer(a, (8,))\n"

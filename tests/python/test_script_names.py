@@ -278,3 +278,27 @@ def test_symbolic_extents_in_annotations():
         A[0, 0] = B[0]
 
     assert f.param_buffers[0].shape[0].same_as(f.param_buffers[1].shape[0])
+
+
+def test_items_of_python_objects():
+    table = {}
+
+    @T.prim_func
+    def f(A: T.Buffer((8,), "int32"), n: T.int32):
+        table["k"] = n + 1
+        A[0] = table["k"]
+
+    assert ir.structural_equal(body_of(f)[0].value, f.params[1] + 1)
+    with pytest.raises(errors.ScriptError) as e:
+
+        @T.prim_func
+        def g(A: T.Buffer((8,), "int32"), n: T.int32):
+            for i in T.serial(n):
+                table[0] = i
+
+    assert e.value.code == "python-state-in-block"
+    with pytest.raises(errors.ScriptError, match="TypeError"):
+
+        @T.prim_func
+        def h(A: T.Buffer((8,), "int32")):
+            table[[1]] = 2
