@@ -69,6 +69,8 @@ class Compiler {
 
   // compile_expr.cc
   Val Expr(const PrimExpr& e);
+  /*! Expr at the current source location. */
+  Val ExprHere(const PrimExpr& e);
   Val Constant(DType t, int64_t v);
   int32_t RowConstant(uint64_t bits, bool wide);
   Val FloatConstant(DType t, double v);

@@ -60,10 +60,19 @@ bool CanWrap(BinOp op) {
 }  // namespace
 
 Val Compiler::Expr(const PrimExpr& e) {
-  if (e->span.defined()) {
-    span_ = e->span;
-    loc_ = LocOf(e->span);
-  }
+  // A variable's span is its definition; what it is used for stands around it.
+  if (!e->span.defined() || KindOf(e) == ExprKind::kVar) return ExprHere(e);
+  Span outer = span_;
+  int32_t outer_loc = loc_;
+  span_ = e->span;
+  loc_ = LocOf(e->span);
+  Val out = ExprHere(e);
+  span_ = outer;
+  loc_ = outer_loc;
+  return out;
+}
+
+Val Compiler::ExprHere(const PrimExpr& e) {
   switch (KindOf(e)) {
     case ExprKind::kVar: {
       auto it = vars_.find(Down<VarNode>(e));
