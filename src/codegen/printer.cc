@@ -51,6 +51,26 @@ size_t OpeningOf(const std::string& s, size_t close) {
   return std::string::npos;
 }
 
+/*! Position of the space after the last `token` of row between two positions, or 0. */
+size_t SpaceAfter(const std::string& row, const std::string& token, size_t from, size_t to) {
+  size_t at = row.rfind(token, to - token.size());
+  return at == std::string::npos || at <= from ? 0 : at + token.size() - 1;
+}
+
+/*! `row` with line breaks after && or + where it would pass `columns`. */
+std::string BrokenAtOperators(std::string row, size_t columns, const std::string& indent) {
+  size_t from = 0;
+  while (row.size() - from > columns) {
+    size_t least = from + indent.size(), most = from + columns;
+    size_t both = SpaceAfter(row, " && ", least, most);
+    size_t at = both ? both : SpaceAfter(row, " + ", least, most);
+    if (!at) break;
+    row.replace(at, 1, "\n" + indent);
+    from = at + 1;
+  }
+  return row;
+}
+
 /*! Ends of the parts of s[begin, end) between commas outside brackets. */
 std::vector<size_t> Commas(const std::string& s, size_t begin, size_t end) {
   std::vector<size_t> out;
@@ -67,33 +87,35 @@ std::vector<size_t> Commas(const std::string& s, size_t begin, size_t end) {
 }  // namespace
 
 std::string WrapStatement(const std::string& line, size_t columns) {
-  std::string indent(line.find_first_not_of(' ') + 4, ' ');
   if (line.find('"') != std::string::npos || line.find("//") != std::string::npos) return line;
-  if (line.size() < 2 || line.back() != ';') return line;
-  size_t assign = line.find(" = ");
-  size_t open = line[line.size() - 2] == ')' ? OpeningOf(line, line.size() - 2) : std::string::npos;
-  bool name_before =
-      open != std::string::npos && open > 0 && line[open - 1] != ' ' && line[open - 1] != '(';
-  if (!name_before) {
-    if (assign == std::string::npos) return line;
-    return line.substr(0, assign + 2) + "\n" + indent + line.substr(assign + 3);
+  std::string indent(line.find_first_not_of(' ') + 4, ' ');
+  bool call = line.size() > 2 && line.compare(line.size() - 2, 2, ");") == 0;
+  size_t open = call ? OpeningOf(line, line.size() - 2) : std::string::npos;
+  bool named = open != std::string::npos && open > 0 &&
+               (std::isalnum(line[open - 1]) || line[open - 1] == '>');
+  if (!named) {
+    size_t assign = line.find(" = ");
+    if (line.back() != ';' || assign == std::string::npos) {
+      return BrokenAtOperators(line, columns, indent);
+    }
+    std::string place = line.substr(0, assign + 2), value = indent + line.substr(assign + 3);
+    std::string deeper = indent + "    ";
+    return BrokenAtOperators(place, columns, deeper) + "\n" +
+           BrokenAtOperators(value, columns, deeper);
   }
-  std::string out = line.substr(0, open + 1) + "\n" + indent;
-  size_t begin = open + 1, used = indent.size();
+  std::string out = line.substr(0, open + 1), row;
+  size_t begin = open + 1;
   for (size_t end : Commas(line, begin, line.size() - 2)) {
     std::string part = line.substr(begin, end - begin);
-    bool first = used == indent.size();
     if (part[0] == ' ') part.erase(0, 1);
-    if (!first && used + part.size() + 1 > columns) {
-      out += "\n" + indent;
-      used = indent.size();
-      first = true;
+    if (!row.empty() && row.size() + part.size() + 1 > columns) {
+      out += "\n" + BrokenAtOperators(row, columns, indent + "    ");
+      row.clear();
     }
-    out += (first ? "" : " ") + part;
-    used += part.size() + !first;
+    row += (row.empty() ? indent : " ") + part;
     begin = end;
   }
-  return out + ");";
+  return out + "\n" + BrokenAtOperators(row, columns, indent + "    ") + ");";
 }
 
 }  // namespace codegen

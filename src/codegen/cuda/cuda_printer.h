@@ -24,23 +24,24 @@
 namespace tirx {
 namespace codegen {
 
-/*! Binding strength in C, weakest first. */
+/*! Binding strength in C, weakest first. The right operand of a left-grouping operator needs one more
+ *  than its strength: the odd numbers between. */
 enum Level : int {
-  kComma,
-  kAssign,
-  kSelect,
-  kOr,
-  kAnd,
-  kBitOr,
-  kBitXor,
-  kBitAnd,
-  kEquality,
-  kRelation,
-  kShift,
-  kSum,
-  kProduct,
-  kUnary,
-  kPrimary,
+  kComma = 0,
+  kAssign = 2,
+  kSelect = 4,
+  kOr = 6,
+  kAnd = 8,
+  kBitOr = 10,
+  kBitXor = 12,
+  kBitAnd = 14,
+  kEquality = 16,
+  kRelation = 18,
+  kShift = 20,
+  kSum = 22,
+  kProduct = 24,
+  kUnary = 26,
+  kPrimary = 28,
 };
 
 /*! Replaces the launch ids, which arith does not know, by variables with their ranges. */

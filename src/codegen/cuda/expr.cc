@@ -47,8 +47,20 @@ const char* SymbolOf(BinOp op) {
   }
 }
 
-bool IsBitwise(int strength) {
+/*! Of a context's level, whichever side of the operator it is. */
+bool IsBitwise(int level) {
+  int strength = level & ~1;
   return strength == kShift || strength == kBitAnd || strength == kBitOr || strength == kBitXor;
+}
+
+/*! Whether C's own rules need no parentheses but a reader does: bitwise beside other operators, and
+ *  && inside ||. */
+bool IsMixed(int strength, int level) {
+  if (level <= kSelect || level >= kUnary) return false;
+  int outer = level & ~1;
+  bool bitwise =
+      (IsBitwise(strength) || (IsBitwise(outer) && strength < kUnary)) && outer != strength;
+  return bitwise || (strength == kAnd && outer == kOr);
 }
 
 /*! Whether C's result of +, -, *, << must be cut to the width of a small unsigned type. */
@@ -164,11 +176,7 @@ void CudaPrinter::Operand(const PrimExpr& e, int level, const PrimExpr& sibling)
 void CudaPrinter::Infix(const BinaryNode* n, const char* symbol, int strength, int level) {
   bool wraps = Wraps(n) || IsNarrow(n->dtype);
   if (wraps) out_.text += "(" + CType(n->dtype) + ")";
-  // Mixed bitwise and arithmetic operators, and && inside ||, get parentheses for the reader.
-  bool mixed = level > kSelect && level != kPrimary && level != kUnary &&
-               ((IsBitwise(strength) && level != strength) ||
-                (IsBitwise(level) && strength < kUnary) || (strength == kAnd && level == kOr));
-  bool parens = wraps || strength < level || mixed;
+  bool parens = wraps || strength < level || IsMixed(strength, level);
   if (parens) out_.text += "(";
   bool shift = strength == kShift;
   shift ? Expr(n->a, strength) : Operand(n->a, strength, n->b);

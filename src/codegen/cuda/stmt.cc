@@ -92,7 +92,8 @@ void CudaPrinter::PrintSequence(const SeqStmtNode* n) {
 
 /*! `{ ... }` around s, from the opening brace on the current line. */
 void CudaPrinter::PrintBlock(const Stmt& s) {
-  out_.text += " {\n";
+  out_.text += " {";
+  out_.End();
   out_.Indent();
   names_.Open();
   PrintStmt(s);
