@@ -29,6 +29,8 @@ void BindFacts(const arith::Analyzer& analyzer, const PrimFunc& func, const IdTa
   for (const Stmt& s : parts ? parts->host : ffi::Array<Stmt>()) {
     auto* let = s.as<BindNode>();
     if (let != nullptr && IsIndex(let->value)) analyzer.Bind(let->var, let->value);
+    // The host checks its assertions before the launch: the kernel may rely on them.
+    if (auto* claim = s.as<AssertNode>()) analyzer.Enter(claim->cond);
   }
 }
 

@@ -145,6 +145,31 @@ def test_a_view_at_a_symbolic_offset_keeps_its_divisor():
     assert decision.instructions[0]["instruction"].startswith("16-byte")
 
 
+def test_an_assertion_of_the_host_is_a_fact():
+    """Rows of n halves with n % 8 == 0 are copied 16 bytes at a time; a call with n = 76 is refused."""
+
+    @T.prim_func
+    def f(A_ptr: T.handle, B_ptr: T.handle):
+        n = T.int32()
+        A = T.match_buffer(A_ptr, (16, n), "float16")
+        B = T.match_buffer(B_ptr, (16, 64), "float16")
+        assert n % 8 == 0, "n is a multiple of 8"
+        T.device_entry()
+        tx = T.thread_id([32])
+        sm = T.alloc_shared((16, 64), "float16")
+        Tx.cta.copy(sm[:, :], A[:, 0:64])
+        T.cuda.cta_sync()
+        Tx.cta.copy(B[:, :], sm[:, :])
+
+    a, b = numbers(16, 72), np.zeros((16, 64), np.float16)
+    run(f, a, b)
+    np.testing.assert_array_equal(b, a[:, :64])
+    decision = tirx.explain(f, tirx.Target("cuda", arch="sm_90a")).decisions[0]
+    assert decision.instructions[0]["instruction"].startswith("16-byte")
+    with pytest.raises(tirx.errors.LaunchError, match="multiple of 8"):
+        run(f, numbers(16, 76), b)
+
+
 def test_a_computed_pointer_promises_no_alignment():
     """A view at an address that the program computed is read element by element unless align= says more."""
 

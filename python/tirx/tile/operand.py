@@ -245,7 +245,7 @@ class View:
         box, facts = dict(zip(op.kept, extents)), op.facts
         wanted = [box.get(i, 1) for i in range(len(op.starts))]
         dims, offset = self._slice(facts, wanted, ctx)
-        self.dims = [[(e, *_split_axis(s, axis)) for e, s, axis in dims[i]] for i in op.kept]
+        self.dims = [[(e, *_split_axis(_known(s, ctx), axis)) for e, s, axis in dims[i]] for i in op.kept]
         for axis, steps in offset:
             self._advance(steps, axis)
         self.replica = tuple((e, *_split_axis(s, axis)) for e, s, axis in facts.replica)
@@ -322,6 +322,11 @@ class View:
         dims = tuple(tuple(dim) for dim in self.dims)
         return (dims, gcd(self.divisor, 64), self.threads, self.replica, f.bits, f.space, f.swizzle, self.align,
                 bool(f.axes))  # fmt: skip
+
+
+def _known(stride, ctx):
+    """A symbolic stride with the divisor that the facts at the call prove."""
+    return Sym(stride.expr, ctx.analyzer.divisor(stride.expr)) if isinstance(stride, Sym) else stride
 
 
 def _split_axis(stride, axis):
