@@ -14,6 +14,7 @@ GTEST := $(shell echo '\#include <gtest/gtest.h>' | $${CXX:-c++} -E -x c++ - >/d
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check "pip>=23.3"
 	$(BIN)/pip install -q --disable-pip-version-check "apache-tvm-ffi>=0.1.14.post0,<0.1.16" numpy ml_dtypes \
 	  scikit-build-core cmake ninja pytest hypothesis ruff clang-format \
 	  "nvidia-cuda-nvrtc>=13.0" "nvidia-cuda-runtime>=13.0" "nvidia-cuda-crt>=13.0"
@@ -22,7 +23,7 @@ $(VENV)/ready: pyproject.toml
 # An editable install: Python files are used in place, C++ changes are picked up by running `make setup` again.
 setup: $(VENV)/ready
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install -q --disable-pip-version-check --no-build-isolation --no-deps \
-	  -e . -Cbuild-dir=$(BUILD) -Ccmake.define.TIRX_BUILD_TESTS=$(GTEST)
+	  -e . --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.TIRX_BUILD_TESTS=$(GTEST)
 
 demo: setup
 	$(BIN)/tirx run apps/gemm --demo
@@ -56,7 +57,7 @@ bench: setup
 	$(BIN)/python -m bench
 
 wheel: $(VENV)/ready
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip wheel -q --no-build-isolation --no-deps -w dist . -Cbuild-dir=build/wheel
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip wheel -q --no-build-isolation --no-deps -w dist . --config-settings=build-dir=build/wheel
 
 clean:
 	rm -rf build dist $(VENV)
