@@ -97,6 +97,11 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::GlobalDef def;
   def.def("tx.sim_compile", &CompileProgram);
   def.def("tx.sim_run", &RunProgram);
+  def.def("tx.sim_meanings", [] {
+    ffi::Array<ffi::String> names;
+    for (const std::string& name : MeaningNames()) names.push_back(name);
+    return names;
+  });
   refl::ObjectDef<SimMemoryNode>(refl::init(false));
   def.def("tx.sim_memory", [] { return ffi::ObjectRef(ffi::make_object<SimMemoryNode>()); });
   def.def("tx.sim_memory_write", [](ffi::ObjectRef m, int64_t offset, ffi::Bytes data) {

@@ -66,6 +66,7 @@ def test_a_reader_finds_the_names_of_the_source():
     assert all(re.search(rf"\b{name}\b", body) for name in ("As", "Bs", "Af", "Bf", "Df", "bx", "by", "k"))
 
 
+@pytest.mark.slow
 def test_accesses_are_as_wide_as_the_hardware_allows():
     needs_nvrtc()
     for name, wanted in (("scale", "LDG.E.128"), ("smem_copy", "LDG.E.128"), ("mma_gemm", "LDSM.16.M88.4")):

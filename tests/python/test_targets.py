@@ -2,7 +2,7 @@
 
 import pytest
 import tirx
-from tirx import ir
+from tirx import _ffi_api, ir
 from tirx.errors import TargetError, TypeMismatch
 from tirx.targets.cuda import ARCHS
 from tirx.targets.cuda.instructions import nearest_names, table
@@ -88,6 +88,11 @@ def test_bad_calls_say_found_and_required(name, args, code):
 def test_a_place_of_the_same_width_is_a_destination():
     call = ir.instr_call("ptx.redux.sync.add.u32", [ir.BufferLoad(LOCAL, [0]), 1, 0xFF])
     assert call.dtype.bits == 0
+
+
+def test_the_simulator_knows_every_meaning_and_each_is_used():
+    meanings = {str(name) for name in _ffi_api.sim_meanings()}
+    assert {decl.sim for decl in table().values() if decl.sim} == meanings
 
 
 def test_table_is_consistent():

@@ -24,6 +24,8 @@ struct Meaning {
 };
 
 const Meaning* FindMeaning(const std::string& name);
+/*! All registered names, in no order. */
+std::vector<std::string> MeaningNames();
 struct RegisterMeanings {
   RegisterMeanings(std::initializer_list<Meaning> list);
 };
