@@ -75,7 +75,7 @@ class Report:
 
 
 def run(kernel, target, args, *, schedule="lazy", seed=0, observers=OBSERVERS, mma_accumulate="f32",
-        check=True) -> Report:  # fmt: skip
+        workers=0, check=True) -> Report:  # fmt: skip
     """Run `kernel` (an ir.Kernel) for `target` with `args`, one per parameter of kernel.host, in place.
 
     args: NumPy arrays (ml_dtypes included), CPU tensors with DLPack, SparseArray, or numbers for scalars.
@@ -85,6 +85,7 @@ def run(kernel, target, args, *, schedule="lazy", seed=0, observers=OBSERVERS, m
     every allocation, and deadlocks.
     mma_accumulate: "f32" adds products in order of k in float32, "f64" in float64 with one
     rounding at the end.
+    workers: host threads for CTAs whose order cannot be seen (0: one per core); results do not depend on it.
     Raises SimError (with .report) for findings unless check is False; LaunchError for arguments
     that do not fit.
     """
@@ -97,13 +98,19 @@ def run(kernel, target, args, *, schedule="lazy", seed=0, observers=OBSERVERS, m
 
     arguments = _sim_args.Arguments(kernel, args)
     with arguments as flat:
-        data = json.loads(_api.sim_run(program, flat, arguments.sparse))
+        data = json.loads(_api.sim_run(program, flat, arguments.sparse, workers or _cores()))
     report = Report(data, target=str(target.arch), schedule=schedule, seed=seed)
     if check and report.findings:
         error = report.findings[0]
         error.report = report
         raise error
     return report
+
+
+def _cores() -> int:
+    import os
+
+    return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 class SparseArray:

@@ -82,10 +82,11 @@ ffi::ObjectRef CompileProgram(Kernel kernel, Target target, ffi::String schedule
 }
 
 ffi::String RunProgram(ffi::ObjectRef program, ffi::Array<int64_t> args,
-                       ffi::Array<ffi::ObjectRef> sparse) {
+                       ffi::Array<ffi::ObjectRef> sparse, int workers) {
   auto* node = program.as<SimProgramNode>();
   TVM_FFI_CHECK(node, TypeError) << "sim_run takes a SimProgram";
   Machine m;
+  m.workers = workers;
   Launch(&m, node->program, MakeArguments(args, sparse));
   return ReportJson(m);
 }

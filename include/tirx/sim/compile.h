@@ -136,6 +136,8 @@ class Compiler {
   void StorePlace(const Place& p, Val value);
   std::optional<int32_t> DirectRow(const Place& p) const;
   void EmitAccess(Fn fn, Kind kind, const Place& p, int32_t value_row);
+  /*! Notes that a global parameter is read (1) or written (2), for MayRunInParallel. */
+  void NoteAccess(int32_t ref, uint8_t access);
   void CheckLocal(int32_t row, int words, int32_t ref);
   void MarkLocal(int32_t row, int words);
   int64_t AllocBytes(const Buffer& b);
@@ -169,7 +171,8 @@ class Compiler {
   std::map<std::pair<uint64_t, bool>, int32_t> row_consts_;
   std::vector<Gather> gathers_;
   std::unordered_map<const SpanNode*, int32_t> locs_;
-  std::vector<Buffer> keep_;  //!< buffers made here, whose address is a key
+  uint8_t pointer_access_{3};  //!< what the instruction being compiled does through its pointer
+  std::vector<Buffer> keep_;   //!< buffers made here, whose address is a key
   Span span_;
   int32_t loc_{0};
   int32_t next_row_{kFirstRow};

@@ -179,8 +179,10 @@ struct Cta {
 struct LineCount {
   uint64_t requests{0}, sectors{0}, ideal_sectors{0}, bytes{0};
   uint64_t shared_requests{0}, wavefronts{0}, ideal_wavefronts{0}, shared_bytes{0};
+  void Add(const LineCount& other);
 };
 
+/*! Sums over the launch. */
 struct Counters {
   std::vector<uint64_t> executed;                   //!< per bytecode instruction
   std::vector<std::array<LineCount, 2>> lines;      //!< [loc][0 load, 1 store]
@@ -209,7 +211,8 @@ struct Machine {
   std::array<int64_t, 3> grid{1, 1, 1};
   std::array<int64_t, 3> cluster{1, 1, 1};
   int64_t threads{kLanes};
-  int64_t next_cluster{0};
+  int workers{1};                           //!< host threads that may run independent clusters
+  int64_t next_cluster{0}, end_cluster{0};  //!< clusters of the grid that this machine still runs
   std::vector<std::unique_ptr<Cta>> active;
   std::vector<std::unique_ptr<Cta>> idle;  //!< storage to use again
   std::vector<Warp*> ready_scratch;
@@ -224,8 +227,12 @@ struct Machine {
   uint32_t serial{0};   //!< CTAs started
 
   uint32_t Random();
+  /*! Clusters along a dimension of the grid. */
+  int64_t Clusters(int d) const { return grid[d] / cluster[d]; }
   /*! Records a finding once per (code, line); a fatal one ends the launch. */
   void Report(Finding f, bool is_fatal = false);
+  /*! Takes over findings and counters of a machine that ran the next clusters. */
+  void Absorb(Machine* other);
 };
 
 constexpr size_t kMaxFindings = 16;
@@ -245,6 +252,10 @@ void Launch(Machine* m, const Program& program, const std::vector<Argument>& arg
  */
 using HostEnv = std::unordered_map<const VarNode*, int64_t>;
 std::optional<int64_t> EvalHost(const PrimExpr& e, const HostEnv& env);
+
+// ---- machine/parallel.cc ----
+/*! Runs every cluster, on several host threads when their order cannot be seen. */
+void RunAll(Machine* m);
 
 // ---- machine/access.cc ----
 /*! Fills in p and addr of the active lanes for `bytes` per lane at the instruction's index, checks
@@ -273,7 +284,7 @@ void WaitCluster(Warp& w, int32_t loc);
 void LeaveBarriers(Warp& w);
 
 // ---- machine/schedule.cc ----
-/*! Runs CTAs until the grid is done, a fatal finding, or nothing can run (a deadlock finding). */
+/*! Runs the machine's clusters until they are done, a fatal finding, or nothing can run (a deadlock finding). */
 void RunGrid(Machine* m);
 std::string CtaName(const Cta& c);
 std::string WarpName(const Warp& w);

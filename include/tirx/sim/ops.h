@@ -21,8 +21,10 @@ struct Meaning {
   void (*run)(Warp& w, const OpCall& c, int32_t loc);
   /*! Fills OpCall::p from attributes and the name, once per call site; may refuse. */
   void (*prepare)(OpCall* c){nullptr};
+  bool ordered{false};  //!< its result tells in which order CTAs run
 };
 
+std::vector<std::string> MeaningNames();
 const Meaning* FindMeaning(const std::string& name);
 /*! All registered names, in no order. */
 std::vector<std::string> MeaningNames();

@@ -153,6 +153,10 @@ struct Program {
     int32_t row, words;
   };
   std::vector<LocalArray> locals;
+  /*! Whether the order of CTAs can be seen: an atomic, a `while` (it may wait for another CTA), a
+   *  clock, a print. */
+  bool ordered{false};
+  std::vector<uint8_t> param_access;  //!< per device parameter: 1 read, 2 written
   std::vector<int32_t> param_scalar;  //!< scalar register of each device parameter
   std::vector<std::string> param_names;
   std::vector<Var> params;

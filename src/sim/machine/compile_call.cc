@@ -116,6 +116,7 @@ Val Compiler::AddressOf(const CallNode* n) {
   auto* load = n->args[0].as<BufferLoadNode>();
   if (!load) NotNative("tx.address_of of something that is not a buffer element");
   Place p = PlaceOf(load->buffer, load->indices);
+  NoteAccess(p.ref, pointer_access_);
   Val out{kHandle, false, NewRows(2)};
   EmitAccess(&RefAddress, Kind::kInt, p, out.reg);
   return out;
@@ -128,6 +129,7 @@ Val Compiler::AddressOfData(const VarNode* v) {
   if (it->second.kind == Storage::kPointer) return it->second.pointer;
   Buffer bytes("", GetRef<Var>(v), {static_cast<int64_t>(1)}, kUInt8, {}, v->pointer->scope);
   Val out{kHandle, false, NewRows(2)};
+  NoteAccess(RefOf(bytes), pointer_access_);
   EmitAccess(&RefAddress, Kind::kInt, Place{RefOf(bytes), Constant(kInt64, 0), 1}, out.reg);
   keep_.push_back(bytes);
   return out;
@@ -179,6 +181,7 @@ Val Compiler::CompileInstruction(const CallNode* n) {
   if (call.meaning->prepare) call.meaning->prepare(&call);
   if (p_->options.schedule == Schedule::kRandom) Emit(&MaybeYield, Kind::kNone);
   Kind kind = call.meaning->kind;
+  p_->ordered = p_->ordered || kind == Kind::kAtomic || call.meaning->ordered;
   p_->calls.push_back(std::move(call));
   if (n->span.defined()) loc_ = LocOf(n->span);
   Emit(&RunCall, kind, 0, static_cast<int32_t>(p_->calls.size()) - 1);
@@ -230,7 +233,10 @@ Operand Compiler::CompileOperand(const PrimExpr& e, const InstrOperandNode* decl
 }
 
 Operand Compiler::ValueOperand(const PrimExpr& e, const InstrOperandNode* decl) {
+  pointer_access_ =
+      decl && decl->IsPointer() ? (decl->Reads() ? 1 : 0) | (decl->Writes() ? 2 : 0) : 3;
   Val v = Expr(e);
+  pointer_access_ = 3;
   bool retype = decl && decl->space == "reg" && !IsVoid(decl->dtype) && decl->dtype.lanes == 1 &&
                 v.t.lanes == 1 && decl->dtype.bits != v.t.bits && (IsInteger(v.t) || IsBool(v.t)) &&
                 (IsInteger(decl->dtype) || IsBool(decl->dtype));

@@ -7,6 +7,7 @@
 #include <tirx/sim/numeric.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace tirx {
 namespace sim {
@@ -175,6 +176,13 @@ Val Compiler::BinaryVals(BinOp op, const Val& a, const Val& b) {
   if (a.warp_base && by_warps && divides) return ThreadShift(op, a, *b.k);
   if (a.warp_base && op == BinOp::kShr && b.k && *b.k >= 5 && *b.k < 31) {
     return ThreadShift(BinOp::kFloorDiv, a, int64_t{1} << *b.k);
+  }
+  if (b.k && *b.k > 0 && (*b.k & (*b.k - 1)) == 0 && !IsFloat(a.t)) {
+    // Rounding to minus infinity is what an arithmetic shift and a mask do.
+    int shift = std::countr_zero(static_cast<uint64_t>(*b.k));
+    if (op == BinOp::kFloorDiv && shift > 0)
+      return BinaryVals(BinOp::kShr, a, Constant(b.t, shift));
+    if (op == BinOp::kFloorMod) return BinaryVals(BinOp::kBitAnd, a, Constant(b.t, *b.k - 1));
   }
   if (a.uniform && b.uniform && op != BinOp::kDiv) {
     if (a.k && b.k) {

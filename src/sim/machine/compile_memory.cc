@@ -73,6 +73,7 @@ Compiler::Place Compiler::PlaceOf(const Buffer& b, const ffi::Array<PrimExpr>& i
     NotNative("a gather as one vector access");
   }
   p.index = Expr(index);
+  if (IsUnsigned(p.index.t) && p.index.t.bits == 32) p.index = Convert(p.index, kInt64);
   if (!IsConst(b->elem_offset, 0)) {
     Val offset = Convert(Expr(b->elem_offset), p.index.t);
     p.index = BinaryVals(BinOp::kAdd, p.index, offset);
@@ -106,6 +107,11 @@ void Compiler::EmitAccess(Fn fn, Kind kind, const Place& p, int32_t value_row) {
   i.idx = how;
 }
 
+void Compiler::NoteAccess(int32_t ref, uint8_t access) {
+  int32_t param = p_->refs[ref].param;
+  if (param >= 0) p_->param_access[param] |= access;
+}
+
 void Compiler::CheckLocal(int32_t row, int words, int32_t ref) {
   if (p_->options.init) Emit(&CheckLocalRows, Kind::kNone, row, ref, words);
 }
@@ -130,6 +136,7 @@ Val Compiler::LoadPlace(const Place& p, DType t) {
   if (r.space == Space::kLocal) {
     EmitAccess(LocalLoadFn(r.bits, IsSigned(e)), Kind::kLocal, p, out.reg);
   } else {
+    NoteAccess(p.ref, 1);
     Kind kind = r.space == Space::kShared ? Kind::kLdShared : Kind::kLdGlobal;
     EmitAccess(LoadFn(r.bits, IsSigned(e)), kind, p, out.reg);
   }
@@ -152,6 +159,7 @@ void Compiler::StorePlace(const Place& p, Val value) {
   }
   const MemRef& r = p_->refs[p.ref];
   if (r.space == Space::kLocal) return EmitAccess(LocalStoreFn(r.bits), Kind::kLocal, p, value.reg);
+  NoteAccess(p.ref, 2);
   Kind kind = r.space == Space::kShared ? Kind::kStShared : Kind::kStGlobal;
   EmitAccess(StoreFn(r.bits), kind, p, value.reg);
 }

@@ -78,6 +78,7 @@ void Compiler::Run() {
 
 void Compiler::DefineParams() {
   const PrimFunc& f = p_->kernel->device;
+  p_->param_access.resize(f->params.size());
   for (size_t i = 0; i < f->params.size(); ++i) {
     const Var& v = f->params[i];
     int32_t s = NewScalar();
@@ -299,6 +300,7 @@ std::pair<Fn, Fn> Compiler::VaryingFns(Cls c) {
 }
 
 void Compiler::CompileWhile(const WhileNode* n) {
+  p_->ordered = true;
   Emit(&LoopEnter, Kind::kNone);
   int32_t head = Pc();
   Val cond = Rows(Expr(n->cond));

@@ -124,7 +124,7 @@ void Launch(Machine* m, const Program& program, const std::vector<Argument>& arg
     m->counters.executed.assign(program.code.size(), 0);
     m->counters.lines.resize(program.spans.size());
   }
-  RunGrid(m);
+  RunAll(m);
 }
 
 }  // namespace sim

@@ -67,44 +67,62 @@ uint32_t Extract(uint32_t word, int shift) {
   return v;
 }
 
+/*! Element k of the access, at bit `bit` of the lane's words, to or from the lanes of `mask`. */
+template <int kBits, bool kSigned>
+void LoadLanes(Warp& w, const Ins& i, const MemRef& r, int k, int64_t bit, uint32_t mask) {
+  const uint32_t* word = w.Row(r.row + static_cast<int32_t>(bit / 32));
+  if constexpr (kBits == 64) {
+    uint64_t* d = w.Row<uint64_t>(i.d + 2 * k);
+    ForLanes(mask, [&](int l) { d[l] = word[l] | static_cast<uint64_t>(word[kLanes + l]) << 32; });
+  } else {
+    uint32_t* d = w.Row(i.d + k);
+    int shift = bit % 32;
+    ForLanes(mask, [&](int l) { d[l] = Extract<kBits, kSigned>(word[l], shift); });
+  }
+}
+
+template <int kBits>
+void StoreLanes(Warp& w, const Ins& i, const MemRef& r, int k, int64_t bit, uint32_t mask) {
+  uint32_t* word = w.Row(r.row + static_cast<int32_t>(bit / 32));
+  if constexpr (kBits == 64) {
+    const uint64_t* v = w.Row<uint64_t>(i.d + 2 * k);
+    ForLanes(mask, [&](int l) {
+      word[l] = static_cast<uint32_t>(v[l]);
+      word[kLanes + l] = static_cast<uint32_t>(v[l] >> 32);
+    });
+  } else {
+    const uint32_t* v = w.Row(i.d + k);
+    int shift = bit % 32;
+    uint32_t ones = static_cast<uint32_t>(((uint64_t{1} << kBits) - 1) << shift);
+    ForLanes(mask, [&](int l) { word[l] = (word[l] & ~ones) | (v[l] << shift & ones); });
+  }
+}
+
+/*! Calls f(element, bit, lanes) for the whole access; at once for all lanes when the index is one. */
+template <int kBits, bool kWrite, typename F>
+void ForElements(Warp& w, const Ins& i, F f) {
+  const MemRef& r = w.m->refs[i.b];
+  auto at = [&](int lane, uint32_t mask) {
+    int64_t bit = BitOffset(w, i, r, lane, kWrite);
+    if (bit < 0) return;
+    if (w.prog->options.init) ForLanes(mask, [&](int l) { Note(w, i, r, l, bit, kWrite); });
+    for (int k = 0; k < i.n; ++k) f(r, k, bit + static_cast<int64_t>(k) * kBits, mask);
+  };
+  if (i.idx == kIdxImm || i.idx == kIdxScalar) return at(std::countr_zero(w.mask), w.mask);
+  ForLanes(w.mask, [&](int l) { at(l, 1u << l); });
+}
+
 template <int kBits, bool kSigned>
 void LocalLoad(Warp& w, const Ins& i) {
-  const MemRef& r = w.m->refs[i.b];
-  ForLanes(w.mask, [&](int l) {
-    int64_t bit = BitOffset(w, i, r, l, false);
-    if (bit < 0) return;
-    if (w.prog->options.init) Note(w, i, r, l, bit, false);
-    for (int k = 0; k < i.n; ++k, bit += kBits) {
-      if constexpr (kBits == 64) {
-        uint64_t lo = w.Row(r.row + bit / 32)[l], hi = w.Row(r.row + bit / 32 + 1)[l];
-        w.Row<uint64_t>(i.d + 2 * k)[l] = lo | hi << 32;
-      } else {
-        w.Row(i.d + k)[l] = Extract<kBits, kSigned>(w.Row(r.row + bit / 32)[l], bit % 32);
-      }
-    }
+  ForElements<kBits, false>(w, i, [&](const MemRef& r, int k, int64_t bit, uint32_t mask) {
+    LoadLanes<kBits, kSigned>(w, i, r, k, bit, mask);
   });
 }
 
 template <int kBits>
 void LocalStore(Warp& w, const Ins& i) {
-  const MemRef& r = w.m->refs[i.b];
-  ForLanes(w.mask, [&](int l) {
-    int64_t bit = BitOffset(w, i, r, l, true);
-    if (bit < 0) return;
-    if (w.prog->options.init) Note(w, i, r, l, bit, true);
-    for (int k = 0; k < i.n; ++k, bit += kBits) {
-      uint32_t* word = &w.Row(r.row + bit / 32)[l];
-      if constexpr (kBits == 64) {
-        uint64_t v = w.Row<uint64_t>(i.d + 2 * k)[l];
-        *word = static_cast<uint32_t>(v);
-        w.Row(r.row + bit / 32 + 1)[l] = static_cast<uint32_t>(v >> 32);
-      } else if constexpr (kBits == 32) {
-        *word = w.Row(i.d + k)[l];
-      } else {
-        uint32_t ones = ((1u << kBits) - 1) << (bit % 32);
-        *word = (*word & ~ones) | (w.Row(i.d + k)[l] << (bit % 32) & ones);
-      }
-    }
+  ForElements<kBits, true>(w, i, [&](const MemRef& r, int k, int64_t bit, uint32_t mask) {
+    StoreLanes<kBits>(w, i, r, k, bit, mask);
   });
 }
 

@@ -129,17 +129,13 @@ void StartCta(Machine* m, const std::array<int64_t, 3>& index,
   m->active.push_back(std::move(c));
 }
 
-/*! Clusters along a dimension of the grid. */
-int64_t Clusters(const Machine* m, int d) { return m->grid[d] / m->cluster[d]; }
-
 bool CanStart(const Machine* m) {
-  return m->next_cluster < Clusters(m, 0) * Clusters(m, 1) * Clusters(m, 2) &&
-         m->active.size() < kMaxResident;
+  return m->next_cluster < m->end_cluster && m->active.size() < kMaxResident;
 }
 
 /*! The CTAs of a cluster start together. */
 void StartCluster(Machine* m) {
-  int64_t n = m->next_cluster++, cx = Clusters(m, 0), cy = Clusters(m, 1);
+  int64_t n = m->next_cluster++, cx = m->Clusters(0), cy = m->Clusters(1);
   std::array<int64_t, 3> first{n % cx * m->cluster[0], n / cx % cy * m->cluster[1],
                                n / (cx * cy) * m->cluster[2]};
   int64_t ctas = m->cluster[0] * m->cluster[1] * m->cluster[2];
@@ -163,6 +159,9 @@ void RetireDone(Machine* m) {
     m->active.erase(m->active.begin() + static_cast<int64_t>(i));
   }
 }
+
+/*! CTAs that start without being needed: more than one only where interleaving is the point. */
+size_t Window(const Machine* m) { return m->opt.schedule == Schedule::kRandom ? 8 : 1; }
 
 struct Choice {
   Warp* warp{nullptr};
@@ -238,10 +237,8 @@ void RunGrid(Machine* m) {
   size_t from = 0;
   int64_t spins = 0;
   while (!m->fatal) {
-    if (m->active.empty()) {
-      if (!CanStart(m)) return;
-      StartCluster(m);
-    }
+    if (m->active.size() < Window(m) && CanStart(m)) StartCluster(m);
+    if (m->active.empty()) return;
     Choice pick = Choose(m, &from);
     if (!pick.warp) {
       if (!CanStart(m)) return ReportDeadlock(m);

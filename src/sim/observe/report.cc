@@ -51,16 +51,7 @@ void PutLine(json::Object* o, const LineCount& c) {
 
 LineCount Sum(const Machine& m, int write) {
   LineCount t;
-  for (const auto& line : m.counters.lines) {
-    const LineCount& c = line[write];
-    t.requests += c.requests;
-    t.sectors += c.sectors;
-    t.bytes += c.bytes;
-    t.shared_requests += c.shared_requests;
-    t.wavefronts += c.wavefronts;
-    t.ideal_wavefronts += c.ideal_wavefronts;
-    t.shared_bytes += c.shared_bytes;
-  }
+  for (const auto& line : m.counters.lines) t.Add(line[write]);
   return t;
 }
 

@@ -121,12 +121,12 @@ const RegisterMeanings kMisc({
     {"prefetch", Kind::kOther, &Nothing},
     {"setmaxnreg", Kind::kOther, &Nothing},
     {"griddepcontrol", Kind::kOther, &Nothing},
-    {"clock", Kind::kOther, &Clock},
+    {"clock", Kind::kOther, &Clock, nullptr, true},
     {"nanosleep", Kind::kOther, &NanoSleep},
     {"trap", Kind::kOther, &Trap},
     {"cvta", Kind::kInt, &ToShared},
     {"bits", Kind::kInt, &Bits},
-    {"printf", Kind::kOther, &Print},
+    {"printf", Kind::kOther, &Print, nullptr, true},
 });
 
 }  // namespace
