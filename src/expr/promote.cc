@@ -3,6 +3,7 @@
 #include <tirx/expr/ops.h>
 #include <tirx/support/diag.h>
 
+#include <charconv>
 #include <cmath>
 #include <string>
 
@@ -45,6 +46,8 @@ DType PromoteInts(DType a, DType b) {
   return IsUnsigned(a) ? a : b;
 }
 
+bool IsNumber(DType t) { return IsFloat(t) || IsInteger(t) || IsBool(t); }
+
 [[noreturn]] void ThrowMixed(const char* what, DType a, DType b, const Span& span) {
   Diag d("type", "mixed-dtypes", span);
   d.Message(std::string("the operands of ") + what + " have different dtypes")
@@ -52,7 +55,7 @@ DType PromoteInts(DType a, DType b) {
       .Required("one dtype on both sides");
   if (a.lanes != b.lanes) {
     d.Required("the same number of lanes on both sides");
-  } else if (IsFloat(a) || IsInteger(a)) {
+  } else if (IsNumber(a) && IsNumber(b)) {
     d.Hint("convert one side, for instance x.astype(\"" + DTypeName(a) + "\")");
   }
   d.Throw();
@@ -90,10 +93,19 @@ void MatchVector(const char* what, PrimExpr* scalar, PrimExpr* vector, const Spa
   *scalar = MakeBroadcast(*scalar, lanes, span);
 }
 
+[[noreturn]] void ThrowNoValue(const char* what, const Span& span) {
+  Diag("type", "no-value", span)
+      .Message(std::string("an operand of ") + what + " has no value")
+      .Found("a call for its effects")
+      .Required("an expression with a value")
+      .Throw();
+}
+
 }  // namespace
 
 void MatchOperands(const char* what, PrimExpr* a, PrimExpr* b, const Span& span) {
   int la = (*a)->dtype.lanes, lb = (*b)->dtype.lanes;
+  if (IsVoid((*a)->dtype) || IsVoid((*b)->dtype)) ThrowNoValue(what, span);
   if (la == lb) return MatchElements(what, a, b, span);
   if (la == 1) return MatchVector(what, a, b, span);
   if (lb == 1) return MatchVector(what, b, a, span);
@@ -103,12 +115,12 @@ void MatchOperands(const char* what, PrimExpr* a, PrimExpr* b, const Span& span)
 PrimExpr AsCondition(PrimExpr e, const Span& span) {
   if (IsBool(e->dtype)) return e;
   if (IsInteger(e->dtype)) return MakeBinary(BinOp::kNE, e, MakeConst(e->dtype, 0), span);
-  Diag("type", "not-a-condition", span)
-      .Message("a condition is needed here")
+  Diag d("type", "not-a-condition", span);
+  d.Message("a condition is needed here")
       .Found("a value of " + DTypeName(e->dtype))
-      .Required("bool or an integer")
-      .Hint("compare it, for instance x != 0")
-      .Throw();
+      .Required("bool or an integer");
+  if (IsFloat(e->dtype)) d.Hint("compare it, for instance x != 0");
+  d.Throw();
 }
 
 void CheckIndex(const char* what, const PrimExpr& e, const Span& span) {
@@ -129,6 +141,11 @@ double ToDouble(const IntImmNode* n) {
 
 std::string IntText(const IntImmNode* n) {
   return IsHuge(n) ? std::to_string(static_cast<uint64_t>(n->value)) : std::to_string(n->value);
+}
+
+std::string FloatText(double v) {
+  char digits[32];
+  return std::string(digits, std::to_chars(digits, digits + sizeof(digits), v).ptr);
 }
 
 [[noreturn]] void ThrowLiteral(DType t, const std::string& found, const Span& span) {
@@ -154,7 +171,7 @@ PrimExpr FloatLiteral(DType t, const FloatImmNode* n, const Span& span) {
   double v = n->value;
   bool whole = std::abs(v) < 9e15 && v == std::floor(v);
   if (!whole || static_cast<int64_t>(v) < MinValue(t) || static_cast<int64_t>(v) > MaxValue(t)) {
-    ThrowLiteral(t, std::to_string(v), span);
+    ThrowLiteral(t, FloatText(v), span);
   }
   return IntImm(t, static_cast<int64_t>(v));
 }
@@ -165,7 +182,7 @@ PrimExpr MakeLiteral(DType t, PrimExpr value, Span span) {
   if (t.lanes > 1 && value->dtype.lanes == 1) {
     return MakeBroadcast(MakeLiteral(ElementOf(t), value, span), t.lanes, span);
   }
-  bool number = IntegerLike(t) || IsFloat(t);
+  bool number = IsNumber(t);
   if (auto* n = value.as<IntImmNode>(); n && number) return IntLiteral(t, n, span);
   if (auto* n = value.as<FloatImmNode>(); n && number) return FloatLiteral(t, n, span);
   return MakeCast(t, value, span);

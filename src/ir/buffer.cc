@@ -106,7 +106,7 @@ int LanesOf(const ffi::Array<PrimExpr>& indices) {
 [[noreturn]] void ThrowRank(const Buffer& b, size_t found, const Span& span) {
   Diag("type", "wrong-number-of-indices", span)
       .Message("buffer " + std::string(b->name) + " is indexed with the wrong rank")
-      .Found(std::to_string(found) + " indices")
+      .Found(std::to_string(found) + (found == 1 ? " index" : " indices"))
       .Required(std::to_string(b->shape.size()) + ", one per dimension")
       .Throw();
 }

@@ -160,7 +160,7 @@ Stmt StmtMutator::VisitStmt(const Stmt& s) {
     TIRX_CASE(BufferStore) TIRX_CASE(Evaluate) TIRX_CASE(For) TIRX_CASE(While)
     TIRX_CASE(IfThenElse) TIRX_CASE(Assert) TIRX_CASE(ScopeIdDef) TIRX_CASE(ExecScope)
     TIRX_CASE(Filter) TIRX_CASE(AttrStmt) TIRX_CASE(TilePrimitiveCall)
-    // clang-format on
+      // clang-format on
 #undef TIRX_CASE
   }
   return s;

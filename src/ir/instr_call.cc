@@ -115,7 +115,7 @@ class OperandChecker {
     bool widens = IsInteger(t) && (IsBool(a) || (IsInteger(a) && a.bits < t.bits));
     bool predicate = IsBool(t) && IsInteger(a) && a.lanes == 1;
     if (predicate) return MakeBinary(BinOp::kNE, *arg_, MakeConst(a, 0));
-    if (literal || widens) return MakeCast(t, *arg_);
+    if (literal || widens) return ConvertTo(t, *arg_);
     Throw("instr-operand", DTypeName(a), IsVoid(t) ? "a number" : DTypeName(t),
           "convert it with T.cast(value, dtype)");
   }

@@ -34,6 +34,10 @@ std::string Identifier(std::string_view hint) {
 
 bool NameTable::IsKeyword(const std::string& name) { return Keywords().count(name) != 0; }
 
+bool NameTable::IsIdentifier(const std::string& name) {
+  return Identifier(name) == name && !IsKeyword(name);
+}
+
 std::string NameTable::Fresh(std::string_view hint) {
   std::string base = Identifier(hint);
   std::string name = base;

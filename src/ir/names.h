@@ -27,6 +27,8 @@ class NameTable {
   /*! A new name that belongs to no node. */
   std::string Fresh(std::string_view hint);
   static bool IsKeyword(const std::string& name);
+  /*! Letters, digits and _, not starting with a digit, and no keyword. */
+  static bool IsIdentifier(const std::string& name);
   /*! Frees the name of a loop variable after its loop. */
   void Release(const tvm::ffi::Object* key);
 

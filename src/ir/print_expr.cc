@@ -282,7 +282,9 @@ namespace {
 std::string InstructionName(std::string_view name) {
   std::string out = ".";
   std::string part;
+  bool ends_badly = false;  // a trailing underscore is how T spells a keyword
   auto end_part = [&] {
+    ends_badly = ends_badly || part.empty() || part.back() == '_';
     out += part;
     if (NameTable::IsKeyword(part)) out += '_';
     part.clear();
@@ -305,7 +307,24 @@ std::string InstructionName(std::string_view name) {
     }
   }
   end_part();
-  return out;
+  return ends_badly ? "[" + Quote(name) + "]" : out;
+}
+
+}  // namespace
+
+namespace {
+
+/*! Whether T.<op>(args) builds exactly this call: instr_call converts operands that do not fit. */
+bool BuildsTheSame(const CallNode* n) {
+  if (FindInstr(n->op) == nullptr) return false;
+  try {
+    Call again = MakeInstrCall(n->op, n->args, {}, {});
+    bool same = again->dtype == n->dtype && again->args.size() == n->args.size();
+    for (size_t i = 0; same && i < n->args.size(); ++i) same = again->args[i].same_as(n->args[i]);
+    return same;
+  } catch (const ffi::Error&) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -314,9 +333,7 @@ bool ExprPrinter::InstructionCall(const CallNode* n) {
   std::string_view op = View(n->op);
   size_t dot = op.find('.');
   bool family = dot != op.npos && (op.substr(0, dot) == "ptx" || op.substr(0, dot) == "cuda");
-  if (!family || !n->attrs.empty()) return false;
-  const InstrNode* instr = FindInstr(n->op);
-  if (instr == nullptr || instr->result != n->dtype) return false;
+  if (!family || !n->attrs.empty() || !BuildsTheSame(n)) return false;
   Arguments("T." + std::string(op.substr(0, dot)) + InstructionName(op.substr(dot + 1)), n->args);
   return true;
 }

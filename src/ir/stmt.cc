@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "names.h"
+
 namespace tirx {
 namespace {
 
@@ -259,6 +261,16 @@ Stmt MakeTilePrimitiveCall(ffi::String op, ffi::Array<ffi::Any> args, ffi::Strin
 
 namespace {
 
+/*! Generated code and printed text call the function by this name. */
+void CheckName(const ffi::String& name, const Span& span) {
+  if (NameTable::IsIdentifier(std::string(name))) return;
+  Diag("type", "bad-function-name", span)
+      .Message("this cannot be the name of a function")
+      .Found(Quoted(name))
+      .Required("ASCII letters, digits and _, not starting with a digit, and no Python keyword")
+      .Throw();
+}
+
 void CheckParams(const ffi::String& name, const ffi::Array<Var>& params,
                  const ffi::Array<ffi::Optional<Buffer>>& buffers, const Span& span) {
   Diag d("type", "bad-parameters", span);
@@ -283,6 +295,7 @@ PrimFunc::PrimFunc(ffi::String name, ffi::Array<Var> params,
                    ffi::Array<ffi::Optional<Buffer>> param_buffers, Stmt body,
                    ffi::Map<ffi::String, ffi::Any> attrs, Span span)
     : ObjectRef(ffi::UnsafeInit{}) {
+  CheckName(name, span);
   CheckParams(name, params, param_buffers, span);
   CheckValue(attrs, span);
   auto n = ffi::make_object<PrimFuncNode>();
