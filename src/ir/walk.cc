@@ -112,7 +112,7 @@ class CallbackMutator : public StmtMutator {
     if (i < 0) return node;
     ffi::Any out = fns_[i](node);
     if (out == nullptr) return node;
-    if (auto r = out.as<Ref>()) return *r;
+    if (auto r = out.try_cast<Ref>()) return *r;
     Diag("type", "bad-replacement", {})
         .Message("a rewriting rule returned something that cannot stand here")
         .Found(out.GetTypeKey())
