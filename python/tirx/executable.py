@@ -159,7 +159,9 @@ class Executable:
         if 0 in grid:
             return
         if self._loaded is None:
-            self._loaded = _runtime("device_kernel")(self.cubin.image, str(self.kernel.device.name))
+            from .targets.cuda import entry_name
+
+            self._loaded = _runtime("device_kernel")(self.cubin.image, entry_name(self.kernel))
         with _DeviceTensors(bound, device) as addresses:
             blob, offsets = self._pack(bound, addresses)
             attrs = launch.attrs

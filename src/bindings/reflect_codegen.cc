@@ -9,6 +9,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
     options.spans = spans;
     return ffi::String(codegen::PrintCuda(kernel, target, options));
   });
+  refl::GlobalDef().def("tx.cuda_entry_name",
+                        [](Kernel kernel) { return ffi::String(codegen::CudaEntryName(kernel)); });
 }
 
 }  // namespace tirx

@@ -13,6 +13,7 @@ from cuda_kernels import (
     kernel,
     load,
     needs_nvrtc,
+    nvrtc_missing,
     ramp,
     store,
     thread_index,
@@ -142,6 +143,37 @@ def test_names_are_free_after_their_block_but_never_shadowed():
 def test_the_kernel_name_is_not_reused():
     lines = body_of([ir.Bind(TX, thread_index()), store(A, TX, load(B, TX))], name="tx")
     assert lines == ["const int tx_1 = threadIdx.x;", "A[tx_1] = B[tx_1];"]
+
+
+@pytest.mark.parametrize(
+    "name, symbol",
+    [
+        ("exp", "exp_kernel"),
+        ("sinf", "sinf_kernel"),
+        ("norm", "norm_kernel"),
+        ("int", "int_kernel"),
+        ("scale", "scale"),
+    ],
+)
+def test_a_kernel_may_have_any_name(name, symbol):
+    k = kernel([store(A, 0, ir.call("float32", "tx.exp", [load(B, 0)]))], [A, B], name=name)
+    assert f"{symbol}(float *" in cuda.codegen(k, "cuda/sm_90a") and cuda.entry_name(k) == symbol
+    if not nvrtc_missing():
+        assert cuda.assemble(k, "cuda/sm_90a").warnings == []
+
+
+def test_a_variable_does_not_hide_the_function_that_it_calls():
+    total, lane = ir.Var("warp_sum", "float32"), ir.Var("elect_sync", "bool")
+    source = "__device__ float helper(float x) { return x; }"
+    own = ir.Var("helper", "float32")
+    body = [
+        ir.Bind(total, ir.instr_call("cuda.warp_sum", [load(B, 0)])),
+        ir.Bind(lane, ir.instr_call("cuda.elect_sync")),
+        ir.Bind(own, ir.call("float32", "tx.func_call", [total], {"name": "helper", "source": source})),
+        ir.IfThenElse(lane, store(A, 0, own), None),
+    ]
+    assert body_of(body)[0] == "const float warp_sum_1 = warp_sum<32>(B[0]);"
+    _assembles(body, [A, B])
 
 
 # ---- signature ----
@@ -541,6 +573,26 @@ def test_every_vector_operation_assembles():
         body += [ir.BufferStore(out, v, [ramp(i * lanes, lanes)]) for i, v in enumerate(values)]
         buffers += [_memory(dtype), out]
     _assembles(body, buffers)
+
+
+_ATOMICS = {
+    "atomic_add": ("int32", "uint32", "int64", "uint64", "float32", "float64", "float16", "bfloat16"),
+    "atomic_max": ("int32", "uint32", "int64", "uint64", "float32"),
+    "atomic_min": ("int32", "uint32", "int64", "uint64", "float32"),
+    "atomic_exch": ("int32", "uint32", "int64", "uint64", "float32"),
+    "atomic_and": ("int32", "uint32", "int64", "uint64"),
+    "atomic_cas": ("int32", "uint32", "int64", "uint64"),
+}
+
+
+def test_atomics_assemble_for_their_dtypes():
+    body, buffers = [], {}
+    for op, dtypes in _ATOMICS.items():
+        for dtype in dtypes:
+            b = buffers.setdefault(dtype, ir.Buffer.make("b_" + dtype, [64], dtype))
+            values = [load(b, 1), load(b, 2)][: 2 if op == "atomic_cas" else 1]
+            body.append(store(b, 3, ir.instr_call("cuda." + op, [address_of(b), *values])))
+    _assembles(body, list(buffers.values()))
 
 
 # ---- size ----

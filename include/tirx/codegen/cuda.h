@@ -23,6 +23,9 @@ struct CudaOptions {
  */
 std::string PrintCuda(const Kernel& kernel, const Target& target, const CudaOptions& options = {});
 
+/*! The symbol of `kernel` in that text: its name, or a close one where C++ does not allow it. */
+std::string CudaEntryName(const Kernel& kernel);
+
 }  // namespace codegen
 }  // namespace tirx
 #endif  // TIRX_CODEGEN_CUDA_H_

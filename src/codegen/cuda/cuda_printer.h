@@ -16,6 +16,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,10 @@ class LaunchIds : public ExprMutator {
 
 /*! A C string literal. */
 std::string QuotedString(const std::string& s);
+/*! Name of the inline function of an asm instruction:
+ *  "ptx.mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" -> "mma_m16n8k16_f32_f16_f16_f32". */
+std::string FunctionName(const std::string& instr);
+/*! `text` with {i} replaced by args[i] and {*} by `all`. */
 std::string FillTemplate(const std::string& text, const std::vector<std::string>& args,
                          const std::string& all);
 
@@ -74,6 +79,7 @@ class CudaPrinter {
   void PrintSignature();
   std::string Parameter(const Var& var, const ffi::Optional<Buffer>& buffer);
   std::string Heading() const;
+  void ReserveFunctions(const std::string& op);
 
   // ---- stmt.cc ----
   void PrintStmt(const Stmt& s);
@@ -148,6 +154,7 @@ class CudaPrinter {
   Usage usage_;
   arith::Analyzer analyzer_;
   LaunchIds launch_ids_;
+  std::unordered_set<std::string> reserved_;
   NameTable names_;
   LineWriter out_;
   std::unordered_map<const VarNode*, std::string> vars_;

@@ -14,26 +14,6 @@ namespace tirx {
 namespace codegen {
 namespace {
 
-/*! "ptx.mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" -> "mma_m16n8k16_f32_f16_f16_f32". */
-std::string FunctionName(const std::string& instr) {
-  std::string name = instr.substr(instr.find('.') + 1);
-  if (name.compare(0, 3, "bar") != 0) {
-    for (const char* common : {".sync.aligned", ".row.col"}) {
-      size_t at = name.find(common);
-      if (at != std::string::npos) name.erase(at, std::string(common).size());
-    }
-  }
-  std::string out;
-  for (char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c))) {
-      out += c;
-    } else if (out.back() != '_') {
-      out += '_';
-    }
-  }
-  return out;
-}
-
 char Constraint(DType t) {
   if (t.code == kDLFloat && t.bits >= 32) return t.bits == 32 ? 'f' : 'd';
   return t.bits == 16 ? 'h' : t.bits == 64 ? 'l' : 'r';
@@ -235,6 +215,25 @@ bool IsPrimaryText(const std::string& text) {
 
 }  // namespace
 
+std::string FunctionName(const std::string& instr) {
+  std::string name = instr.substr(instr.find('.') + 1);
+  if (name.compare(0, 3, "bar") != 0) {
+    for (const char* common : {".sync.aligned", ".row.col"}) {
+      size_t at = name.find(common);
+      if (at != std::string::npos) name.erase(at, std::string(common).size());
+    }
+  }
+  std::string out;
+  for (char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      out += c;
+    } else if (out.back() != '_') {
+      out += '_';
+    }
+  }
+  return out;
+}
+
 /*! How many leading arguments must be written: trailing ones may have their defaults. */
 size_t CudaPrinter::WrittenArguments(const InstrNode* instr, const CallNode* n) {
   size_t count = n->args.size();
@@ -305,7 +304,6 @@ void CudaPrinter::Instruction(const CallNode* n, const InstrNode* instr, int lev
   Wrapped(text, IsPrimaryText(text) ? kPrimary : kComma, level <= kAssign ? kComma : level);
 }
 
-/*! `text` with {i} replaced by args[i] and {*} by `all`. */
 std::string FillTemplate(const std::string& text, const std::vector<std::string>& args,
                          const std::string& all) {
   std::string out;

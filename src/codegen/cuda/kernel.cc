@@ -3,9 +3,11 @@
  */
 #include <tirx/expr/ops.h>
 
+#include <cctype>
 #include <set>
 
 #include "cuda_printer.h"
+#include "names.h"
 #include "types.h"
 
 namespace tirx {
@@ -32,7 +34,31 @@ CudaPrinter::CudaPrinter(const Kernel& kernel, const Target& target, const CudaO
       options_(options),
       usage_(FindUsage(kernel->device->body)),
       launch_ids_(analyzer_, kernel->launch),
-      names_(&ReservedNames()) {}
+      names_(&reserved_) {
+  reserved_ = ReservedNames();
+  for (const std::string& op : usage_.calls) ReserveFunctions(op);
+}
+
+/*! A user's variable must not hide a function that an instruction's text calls. */
+void CudaPrinter::ReserveFunctions(const std::string& op) {
+  const InstrNode* instr = FindInstr(op);
+  if (!instr) {
+    reserved_.insert(op);
+    return;
+  }
+  if (instr->form == "asm") reserved_.insert(FunctionName(op));
+  std::string text(instr->text), word;
+  for (size_t i = 0; instr->form == "cuda" && i <= text.size(); ++i) {
+    bool in_word =
+        i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_');
+    if (in_word) {
+      word += text[i];
+    } else if (!word.empty()) {
+      reserved_.insert(word);
+      word.clear();
+    }
+  }
+}
 
 /*! One comment line: what it is and how it is launched. */
 std::string CudaPrinter::Heading() const {
@@ -78,7 +104,7 @@ void CudaPrinter::PrintSignature() {
     width += params.back().size() + 2;
   }
   std::string separator = width > 100 ? ",\n    " : ", ";
-  std::string line = std::string(f->name) + (width > 100 ? "(\n    " : "(");
+  std::string line = EntryName(std::string(f->name)) + (width > 100 ? "(\n    " : "(");
   for (size_t i = 0; i < params.size(); ++i) line += (i ? separator : "") + params[i];
   out_.Line("extern \"C\" __global__ void __launch_bounds__(" + bounds + ")");
   out_.Line(line + ") {");
@@ -87,7 +113,7 @@ void CudaPrinter::PrintSignature() {
 std::string CudaPrinter::Print() {
   // Shape symbols are extents of tensors, checked at the call.
   for (const Var& v : kernel_->symbols) analyzer_.Bind(v, Range(0, MakeConst(v->dtype, INT32_MAX)));
-  names_.Define(std::string(kernel_->device->name));
+  names_.Define(EntryName(std::string(kernel_->device->name)));
   PrintSignature();
   std::string signature, body;
   signature.swap(out_.text);
@@ -107,6 +133,10 @@ std::string CudaPrinter::Print() {
             ") unsigned char smem[];\n";
   }
   return text + body + "}\n";
+}
+
+std::string CudaEntryName(const Kernel& kernel) {
+  return EntryName(std::string(kernel->device->name));
 }
 
 std::string PrintCuda(const Kernel& kernel, const Target& target, const CudaOptions& options) {

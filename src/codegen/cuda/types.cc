@@ -134,36 +134,5 @@ std::string FloatLiteral(double v, DType t) {
   return t.code == kDLFloat && t.bits == 32 ? text : "(" + CType(t) + ")" + text;
 }
 
-const std::unordered_set<std::string>& ReservedNames() {
-  // clang-format off
-  static const auto* names = new std::unordered_set<std::string>{
-      // C++ keywords
-      "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break",
-      "case", "catch", "char", "class", "compl", "concept", "const", "consteval", "constexpr",
-      "constinit", "const_cast", "continue", "co_await", "co_return", "co_yield", "decltype",
-      "default", "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit", "export",
-      "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable",
-      "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
-      "private", "protected", "public", "register", "reinterpret_cast", "requires", "restrict",
-      "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct",
-      "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid",
-      "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while",
-      "xor", "xor_eq",
-      // CUDA variables, and functions and macros that the printed code may use
-      "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "min", "max", "abs", "clock",
-      "clock64", "printf", "memcpy", "memset", "assert", "NULL", "dim3", "half", "half2", "half8",
-      "bfloat16", "nv_bfloat16", "nv_bfloat162", "vec", "smem", "floordiv", "floormod", "bit_cast",
-      "load_nibble", "store_nibble", "map", "cast", "broadcast", "select", "std", "cuda", "signbit", "isnan", "isinf", "y0", "y1",
-      "yn", "j0", "j1", "jn", "exp", "log", "sin", "cos", "tan", "pow", "sqrt", "floor", "ceil",
-      "round", "trunc", "fma", "tanh", "erf", "exp2", "log2", "rsqrt", "div", "linux", "unix",
-      "uchar", "uint", "ulong", "ushort", "size_t", "ptrdiff_t", "char2", "char4", "uchar2",
-      "uchar4", "short2", "short4", "ushort2", "ushort4", "int1", "int2", "int3", "int4", "uint1",
-      "uint2", "uint3", "uint4", "long2", "long4", "longlong2", "longlong4", "ulonglong2",
-      "ulonglong4", "float1", "float2", "float3", "float4", "double2", "double3", "double4",
-  };
-  // clang-format on
-  return *names;
-}
-
 }  // namespace codegen
 }  // namespace tirx

@@ -7,7 +7,6 @@
 #include <tirx/support/span.h>
 
 #include <string>
-#include <unordered_set>
 
 namespace tirx {
 namespace codegen {
@@ -30,9 +29,6 @@ std::string MoveType(DType vector);
 /*! Integer constant. `weak`: a sibling operand fixes the type, so no suffix is needed. */
 std::string IntLiteral(int64_t value, DType type, bool weak);
 std::string FloatLiteral(double value, DType type);
-
-/*! Keywords, built-in variables, types and functions that a user's name must not take. */
-const std::unordered_set<std::string>& ReservedNames();
 
 }  // namespace codegen
 }  // namespace tirx

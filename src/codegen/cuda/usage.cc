@@ -84,6 +84,7 @@ class UsageFinder : public StmtVisitor {
   void VisitCall(const CallNode* n) override {
     Note(n->dtype);
     if (n->op == "tx.address_of") return VisitAddress(n, true);
+    NoteCall(n);
     const InstrNode* instr =
         n->op.size() > 3 && n->op.starts_with("tx.") ? nullptr : FindInstr(n->op);
     for (size_t i = 0; i < n->args.size(); ++i) {
@@ -98,6 +99,13 @@ class UsageFinder : public StmtVisitor {
 
   void Note(DType t) {
     if (const char* header = HeaderOf(t)) result.headers.insert(header);
+  }
+  void NoteCall(const CallNode* n) {
+    auto name = n->attrs.find("name");
+    if (!n->op.starts_with("tx.")) result.calls.insert(std::string(n->op));
+    if (n->op == "tx.func_call" && name != n->attrs.end()) {
+      result.calls.insert(std::string((*name).second.cast<ffi::String>()));
+    }
   }
   void MarkEscape(const VarNode* pointer) {
     StorageUse& use = result.storage[pointer];

@@ -25,6 +25,8 @@ struct Usage {
   std::unordered_map<const VarNode*, StorageUse> storage;
   /*! References of each variable, without those by definitions that are themselves unused. */
   std::unordered_map<const VarNode*, int> references;
+  /*! Names of instructions, and of the user's own functions. */
+  std::set<std::string> calls;
   std::unordered_set<const BufferNode*> buffers;  //!< those that are accessed
   /*! Headers that declare the dtypes of all values. */
   std::set<std::string> headers;

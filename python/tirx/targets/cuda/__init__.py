@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .arch import ARCHS, archs_with, describe
 
-__all__ = ["ARCHS", "archs_with", "assemble", "codegen", "describe", "disassemble", "ptx"]
+__all__ = ["ARCHS", "archs_with", "assemble", "codegen", "describe", "disassemble", "entry_name", "ptx"]
 
 
 def codegen(kernel, target, spans=False) -> str:
@@ -20,6 +20,13 @@ def codegen(kernel, target, spans=False) -> str:
     from .. import Target
 
     return str(_ffi_api.codegen_cuda(kernel, Target.of(target), spans))
+
+
+def entry_name(kernel) -> str:
+    """The symbol of a Kernel in its CUDA C++ (`exp` is not allowed as one)."""
+    from ... import _ffi_api
+
+    return str(_ffi_api.cuda_entry_name(kernel))
 
 
 def assemble(kernel_or_source, target, options=()):

@@ -16,6 +16,26 @@ __device__ __forceinline__ long long atomic_add(long long *address, long long va
 }
 """
 
+# The other operations of CUDA C++ know 64-bit integers only without a sign.
+_ATOMIC_BITS = """template <typename T>
+__device__ __forceinline__ T atomic_{op}(T *address, T value) {{
+  return atomic{Op}(address, value);
+}}
+__device__ __forceinline__ long long atomic_{op}(long long *address, long long value) {{
+  return (long long)atomic{Op}((unsigned long long *)address, (unsigned long long)value);
+}}
+"""
+
+_ATOMIC_CAS = """template <typename T>
+__device__ __forceinline__ T atomic_cas(T *address, T compare, T value) {
+  return atomicCAS(address, compare, value);
+}
+__device__ __forceinline__ long long atomic_cas(long long *address, long long compare, long long value) {
+  return (long long)atomicCAS(
+      (unsigned long long *)address, (unsigned long long)compare, (unsigned long long)value);
+}
+"""
+
 # Floats compare as signed integers when they are not negative and as unsigned, reversed, when they are.
 _ATOMIC_EXTREME = """template <typename T>
 __device__ __forceinline__ T atomic_{op}(T *address, T value) {{
@@ -44,9 +64,10 @@ def _helpers():
         helper = _ATOMIC_EXTREME.format(op=op, Op=op.capitalize(), Inverse=inverse)
         yield cuda(f"atomic_{op}", pair, f"atomic_{op}({{*}})", helper=helper, attrs={"op": op}, **common)
     for op in ("exch", "and", "or", "xor"):
-        yield cuda(f"atomic_{op}", pair, f"atomic{op.capitalize()}({{*}})", attrs={"op": op}, **common)
+        helper = _ATOMIC_BITS.format(op=op, Op=op.capitalize())
+        yield cuda(f"atomic_{op}", pair, f"atomic_{op}({{*}})", helper=helper, attrs={"op": op}, **common)
     triple = "rw generic:any address, r any compare, r any value"
-    yield cuda("atomic_cas", triple, "atomicCAS({*})", attrs={"op": "cas"}, **common)
+    yield cuda("atomic_cas", triple, "atomic_cas({*})", helper=_ATOMIC_CAS, attrs={"op": "cas"}, **common)
 
 
 # operation -> types, for both spaces

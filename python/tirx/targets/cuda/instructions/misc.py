@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from .decl import cuda, cuda_asm, ptx
 
-_LDG = """template <typename T>
-__device__ __forceinline__ T ldg(const T *address) {
-  return __ldg(address);
-}
-"""
-
 
 def declarations():
     """All instructions of the family."""
