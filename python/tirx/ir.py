@@ -430,6 +430,11 @@ def instr_call(name, args=(), attrs=None, span=None):
     return _api.instr_call(name, args if isinstance(args, list) else list(args), attrs or {}, span)
 
 
+def select(cond, true_value, false_value, span=None):
+    """cond ? true_value : false_value; only the chosen arm is evaluated."""
+    return _api.select(cond, true_value, false_value, span)
+
+
 def const(value, dtype):
     """`value` as a constant of `dtype`; folds."""
     return _api.const(dtype, value)

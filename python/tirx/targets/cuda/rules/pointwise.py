@@ -9,7 +9,7 @@ have no exact 16-bit form, and rounded once.
 from __future__ import annotations
 
 from ....errors import TypeMismatch
-from ....ir import BufferRegion, FloatImm, PrimExpr, call, const
+from ....ir import Binary, BufferRegion, FloatImm, PrimExpr, call, const, select
 from ....tile.builder import as_int
 from ....tile.checks import check_registers, check_same_shape
 from ....tile.emit import emit
@@ -54,8 +54,6 @@ def _unary(op, x, bias, scale):
 
 
 def _binary(op, x, y):
-    from ....ir import Binary
-
     name = {"fdiv": "div", "maximum": "max", "minimum": "min"}.get(op, op)
     return (
         Binary(name, x, y)
@@ -72,9 +70,7 @@ def compute(op, values):
         return _binary(op, *values)
     if op == "fma":
         return call(values[0].dtype, "tx.fma", values)
-    from ....ir import _api
-
-    return _api.select(values[2], values[0], values[1], None)
+    return select(values[2], values[0], values[1])
 
 
 def working_dtype(op, dtype) -> str:
@@ -130,8 +126,7 @@ class _Sources:
 
 
 def _sources(call_):
-    if not hasattr(call_, "_operands"):
-        return _Sources(call_)
+    """The sources of a call, read once."""
     cached = call_._operands.get("<sources>")
     if cached is None:
         cached = call_._operands["<sources>"] = _Sources(call_)

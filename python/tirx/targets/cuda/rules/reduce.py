@@ -17,7 +17,7 @@ from ....tile.builder import as_int, digit, plus, times
 from ....tile.checks import check_registers
 from ....tile.coverage import proof_text, prove_digits
 from ....tile.emit import address
-from ....tile.operand import View
+from ....tile.operand import View, facts_of
 from ....tile.partition import Partition, Step, _close_threads, join_steps
 from ....tile.registry import fail, register_dispatch
 from .common import SPACES
@@ -91,8 +91,8 @@ def _axes(call, rank) -> set:
     bad = [a for a in axes if a is None or not -rank <= a < rank]
     if bad or not axes:
         raise call.error(
-            TypeMismatch, f"{call.op}: axes names dimensions of src", code="bad-axes", found=f"axes={sorted(axes, key=str)}",
-            required=f"integers from {-rank} to {rank - 1}",
+            TypeMismatch, f"{call.op}: axes names dimensions of src", code="bad-axes",
+            found=f"axes={sorted(axes, key=str)}", required=f"integers from {-rank} to {rank - 1}",
         )  # fmt: skip
     return {a % rank for a in axes}
 
@@ -214,19 +214,6 @@ def _split_exchange(digits):
         else:
             out.append((t, e))
     return out
-
-
-def _in_warp(digit_) -> bool:
-    t, e = digit_
-    return (
-        t * e <= WARP
-        and WARP % (t * e) == 0
-        or (t == 1 and e <= WARP and WARP % t == 0 and _fits_lanes(t, e))
-    )
-
-
-def _fits_lanes(t, e) -> bool:
-    return t * e <= WARP
 
 
 def _emit_local(call, ctx):
@@ -372,19 +359,12 @@ def _barrier(call, ctx):
 def _workspace(call, ctx, count, dtype):
     """Shared memory for `count` elements: the caller's workspace, or a private allocation."""
     for given in call.workspace.values():
-        flat = View_flat(given)
+        flat = facts_of(given).flat(given)
         size = as_int(flat.shape[0])
         if flat.dtype != dtype or size is None or size < count:
             fail(f"the workspace must hold {count} elements of {dtype}")
         return flat
     return ctx.node.alloc(f"{call.op}_workspace", [count], str(dtype))
-
-
-def View_flat(buffer):
-    """A workspace buffer as flat elements."""
-    from ....tile.operand import facts_of
-
-    return facts_of(buffer).flat(buffer)
 
 
 def _record(call, ctx, fold):
