@@ -54,12 +54,7 @@ def _unary(op, x, bias, scale):
 
 
 def _binary(op, x, y):
-    name = {"fdiv": "div", "maximum": "max", "minimum": "min"}.get(op, op)
-    return (
-        Binary(name, x, y)
-        if name in ("max", "min", "div")
-        else {"add": x + y, "sub": x - y, "mul": x * y}[op]
-    )
+    return Binary({"fdiv": "div", "maximum": "max", "minimum": "min"}.get(op, op), x, y)
 
 
 def compute(op, values):
