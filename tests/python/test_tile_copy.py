@@ -296,6 +296,18 @@ def test_fragments_on_different_threads_need_an_exchange():
     assert "different threads" in e.value.required or "refinement" in e.value.required
 
 
+def test_copies_that_the_source_does_not_have_need_an_exchange():
+    """dst is held twice, src once: the second holder has nothing to copy from. The other way round is fine."""
+    iters = (16, 1, "laneid"), (4, 1, "m")
+    once = fragment("float32", *iters, shape=[16, 4])
+    twice = fragment("float32", *iters, shape=[16, 4], replica=[(2, 16, "laneid")])
+    with pytest.raises(DispatchError) as e:
+        lower(tile_call("copy", whole(twice), whole(once), scope="warp"), cuda_context("warp"))
+    assert "copies on threads where src has none" in e.value.required
+    check_move(whole(once), whole(twice), "warp")
+    check_move(whole(fragment_like(twice)), whole(twice), "warp")
+
+
 # ---- ldmatrix and stmatrix ----
 
 
@@ -341,6 +353,28 @@ def test_matrix_fragments_of_four_warps():
     shared = buffer([64, 16], scope="shared")
     assert check_move(whole(frag), whole(shared), "warpgroup")[0].variant == "ldstmatrix"
     assert check_move(whole(shared), whole(frag), "warpgroup")[0].variant == "ldstmatrix"
+
+
+def test_matrix_loads_fill_every_warp_of_the_team():
+    """A fragment of one warp, copied by a warpgroup: the other three warps must not load."""
+    frag = fragment("float16", *MMA_A, shape=[32, 32])
+    decision, _ = check_move(whole(frag), whole(buffer([32, 32], scope="shared")), "warpgroup")
+    assert decision.variant == "vec_auto"
+    assert "1 warps of 4" in [r for r in decision.rejections if r.variant == "ldstmatrix"][0].reason
+
+
+def test_matrix_addresses_are_checked_against_the_instruction(monkeypatch):
+    """With a planted mistake in the row addresses the rule declines instead of loading other elements."""
+    from tirx.targets.cuda.rules import ldstmatrix
+
+    right = ldstmatrix._Matrices.row_digits
+    swapped = lambda self, lane: right(self, lane ^ 1)  # noqa: E731
+    monkeypatch.setattr(ldstmatrix._Matrices, "row_digits", swapped)
+    monkeypatch.setattr(ldstmatrix, "_CACHE", {})
+    frag = fragment("float16", *MMA_A, shape=[32, 32])
+    decision, _ = check_move(whole(frag), whole(buffer([32, 32], scope="shared")), "warp")
+    assert decision.variant == "vec_auto"
+    assert any("would receive another element" in r.reason for r in decision.rejections)
 
 
 def test_misaligned_rows_do_not_use_matrix_loads():

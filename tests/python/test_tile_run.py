@@ -126,23 +126,23 @@ def test_a_view_elsewhere_promises_what_its_offset_says():
     assert decision.instructions[0]["instruction"].startswith("8-byte")
 
 
-def test_a_view_at_a_symbolic_offset_keeps_its_divisor():
+@pytest.mark.parametrize("step, width", [(16, 16), (6, 8), (5, 4)])
+def test_a_view_at_a_symbolic_offset_keeps_its_divisor(step, width):
     @T.prim_func
     def f(A_ptr: T.handle, B_ptr: T.handle):
         A = T.match_buffer(A_ptr, (64,), "float32")
-        B = T.match_buffer(B_ptr, (16,), "float32")
+        B = T.match_buffer(B_ptr, (4, 16), "float32")
         T.device_entry()
         bx = T.cta_id([4])
         tx = T.thread_id([8])
-        part = A.sub[bx * 16 : bx * 16 + 16]
-        if bx == 2:
-            Tx.cta.copy(B[:], part[:])
+        part = A.sub[bx * step : bx * step + 16]
+        Tx.cta.copy(B[bx, :], part[:])
 
-    a, b = numbers(64, dtype=np.float32), np.zeros(16, np.float32)
+    a, b = numbers(64, dtype=np.float32), np.zeros((4, 16), np.float32)
     run(f, a, b)
-    np.testing.assert_array_equal(b, a[32:48])
+    np.testing.assert_array_equal(b, [a[i * step : i * step + 16] for i in range(4)])
     decision = tirx.explain(f, tirx.Target("cuda", arch="sm_90a")).decisions[0]
-    assert decision.instructions[0]["instruction"].startswith("16-byte")
+    assert decision.instructions[0]["instruction"].startswith(f"{width}-byte")
 
 
 def test_an_assertion_of_the_host_is_a_fact():
