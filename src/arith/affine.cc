@@ -59,31 +59,42 @@ void Graph::AddTerm(Affine* s, Id atom, int64_t coeff) {
   }
 }
 
-void Graph::AddScaled(Affine* s, Id id, int64_t k) {
+/*! s += k * value of id. opened: an addition that stayed as written (its reordering might overflow)
+ *  is still a sum of integers. */
+void Graph::AddValue(Affine* s, Id id, int64_t k, bool opened) {
   const Node& n = nodes_[id];
+  BinOp op = static_cast<BinOp>(n.op);
   int64_t v;
   if (n.kind == Kind::kConst || (n.kind == Kind::kSum && !n.wraps)) {
-    if (__builtin_mul_overflow(n.value, k, &v)) {
+    if (__builtin_mul_overflow(n.value, k, &v))
       s->ok = false;
-      return;
-    }
-    s->AddBase(v);
+    else
+      s->AddBase(v);
     for (int32_t i = 0; i < n.num_terms; ++i) {
       Term t = pool_[n.first_term + i];
       if (__builtin_mul_overflow(t.coeff, k, &v))
         s->ok = false;
+      else if (opened && nodes_[t.atom].kind == Kind::kBinary)
+        AddValue(s, t.atom, v, true);
       else
         AddTerm(s, t.atom, v);
     }
-    return;
+  } else if (opened && n.kind == Kind::kBinary && (op == BinOp::kAdd || op == BinOp::kSub) &&
+             IsSigned(n.dtype) && n.dtype.lanes == 1 && k != INT64_MIN) {
+    AddValue(s, n.a, k, true);
+    AddValue(s, n.b, op == BinOp::kAdd ? k : -k, true);
+  } else {
+    AddTerm(s, id, k);
   }
-  // A sum that stayed as written (its reordering might overflow) is still a sum of integers.
-  BinOp op = static_cast<BinOp>(n.op);
-  bool opens = n.kind == Kind::kBinary && (op == BinOp::kAdd || op == BinOp::kSub) &&
-               IsSigned(n.dtype) && n.dtype.lanes == 1 && k != INT64_MIN;
-  if (!opens) return AddTerm(s, id, k);
-  AddScaled(s, n.a, k);
-  AddScaled(s, n.b, op == BinOp::kAdd ? k : -k);
+}
+
+Affine Graph::FormOf(Id id) {
+  Affine s;
+  AddScaled(&s, id, 1);
+  if (s.ok) return s;
+  Affine atom;
+  AddTerm(&atom, id, 1);
+  return atom;
 }
 
 ConstBound Graph::BoundOf(const Affine& s) {
@@ -387,12 +398,37 @@ Id Graph::MakeSum(Affine s, DType t, bool total_fits) {
   return FinishSum(s, t, total_fits, false, false);
 }
 
+namespace {
+
+/*! The representative of v modulo 2^bits nearest to 0. */
+int64_t CenteredModulo(int64_t v, int bits) {
+  int64_t m = int64_t{1} << bits, r = FloorModInt(v, m);
+  return r >= m / 2 ? r - m : r;
+}
+
+void CenterCoefficients(Affine* s, int bits) {
+  Affine out(CenteredModulo(s->base, bits));
+  for (const Term& t : s->terms) {
+    int64_t k = CenteredModulo(t.coeff, bits);
+    if (k != 0) out.terms.push_back({t.atom, k});
+  }
+  *s = out;
+}
+
+}  // namespace
+
 /*! The sum modulo 2^bits of unsigned dtype t: exact when bounds say so. kNone: no form. */
 Id Graph::MakeWrappingSum(Affine s, DType t) {
   Recombine(&s);
   if (!s.ok) return kNone;
   ConstBound b = BoundOf(s);
+  if (t.bits < 63 && !IsNegInf(b.min) && !IsPosInf(b.max) && b.min >> t.bits == b.max >> t.bits) {
+    s.AddBase(-(b.min >> t.bits << t.bits));
+    b = BoundOf(s);
+  }
   if (b.min >= 0 && b.max <= MaxValue(t) && !IsPosInf(b.max)) return MakeSum(s, t, true);
+  if (t.bits < 63 && !Traps(s)) CenterCoefficients(&s, t.bits);
+  if (s.terms.empty() && t.bits < 63) return Const(t, FloorModInt(s.base, int64_t{1} << t.bits));
   if (s.terms.empty()) return kNone;
   if (s.IsSingle() && nodes_[s.terms[0].atom].dtype == t) return s.terms[0].atom;
   return FinishSum(s, t, true, true, false);

@@ -83,6 +83,7 @@ class PersistentSink : public FactSink {
 };
 
 constexpr size_t kMaxRelationTerms = 8;
+constexpr int kMaxPasses = 4;
 
 }  // namespace
 
@@ -205,8 +206,15 @@ PrimExpr Analyzer::Simplify(const PrimExpr& e) const {
   ExprKind kind = KindOf(e);
   if (kind == ExprKind::kIntImm || kind == ExprKind::kFloatImm || kind == ExprKind::kOther)
     return e;
-  Question q(get()->impl.get());
-  return q->Emit(q->Convert(e), e.get());
+  // A rewrite can enable another one that was looked for before: repeat until nothing changes.
+  PrimExpr out = e;
+  for (int pass = 0; pass < kMaxPasses; ++pass) {
+    Question q(get()->impl.get());
+    PrimExpr next = q->Emit(q->Convert(out), out.get());
+    if (next.same_as(out)) break;
+    out = next;
+  }
+  return out;
 }
 
 ConstBound Analyzer::Bound(const PrimExpr& e) const {

@@ -134,7 +134,7 @@ ConstBound Graph::BoundOf(Id id) {
   if (nodes_[id].bound_epoch == epochs_.back()) return nodes_[id].bound;
   const Node& n = nodes_[id];  // computing a bound makes no nodes
   ConstBound b = ComputeBound(n);
-  if (IsInteger(n.dtype) && n.dtype.bits <= 64) b = Intersect(b, DTypeBound(n.dtype));
+  if (IsInteger(n.dtype) && n.dtype.bits <= 64) b = Intersect(DTypeBound(n.dtype), b);
   if (n.has_fact) b = Intersect(b, n.fact);
   nodes_[id].bound = b;
   nodes_[id].bound_epoch = epochs_.back();

@@ -12,6 +12,12 @@ bool IsLinear(BinOp op) { return op == BinOp::kAdd || op == BinOp::kSub || op ==
 
 constexpr int kMaxLetDepth = 32;
 
+/*! v modulo 2^bits as a value of dtype t (fewer than 64 bits). */
+int64_t WrapToDType(int64_t v, DType t) {
+  int64_t r = FloorModInt(v, int64_t{1} << t.bits);
+  return r > MaxValue(t) ? r - (int64_t{1} << t.bits) : r;
+}
+
 template <typename T>
 const T* Down(const PrimExpr& e) {
   return static_cast<const T*>(e.get());
@@ -51,6 +57,10 @@ Id Graph::Convert(const PrimExpr& e) {
   Converted* c = FindConverted(e.get());
   if (c->generation == generation_ && c->epoch == epochs_.back()) return c->id;
   Id id = ConvertNew(e);
+  if (IsScalarInt(e->dtype) && nodes_[id].kind != Kind::kConst && !nodes_[id].traps) {
+    ConstBound b = BoundOf(id);
+    if (IsPoint(b)) id = Const(e->dtype, b.min);
+  }
   if (2 * (num_converted_ + 1) > converted_.size()) GrowConverted();
   c = FindConverted(e.get());
   if (c->generation != generation_) ++num_converted_;
@@ -168,18 +178,10 @@ Id Graph::ConvertLinear(const BinaryNode* n, const PrimExpr& e) {
   Id a = Convert(n->a), b = Convert(n->b);
   if (n->kind() == BinOp::kMul) return MakeMul(a, b, t);
   Affine outer;
-  AddAtom(&outer, a, 1);
-  AddAtom(&outer, b, n->kind() == BinOp::kAdd ? 1 : -1);
+  AddValue(&outer, a, 1, false);
+  AddValue(&outer, b, n->kind() == BinOp::kAdd ? 1 : -1, false);
   id = MakeSum(std::move(outer), t, true);
   return id != kNone ? id : MakeBinaryNode(n->kind(), a, b, t);
-}
-
-/*! s += k * value of id, taking operations that stayed as written as atoms. */
-void Graph::AddAtom(Affine* s, Id id, int64_t k) {
-  if (nodes_[id].kind == Kind::kBinary)
-    AddTerm(s, id, k);
-  else
-    AddScaled(s, id, k);
 }
 
 /*! s += k * n for n = a + b, a - b, a * const; false for other operations. */
@@ -216,7 +218,7 @@ void Graph::Accumulate(const PrimExpr& e, int64_t k, Affine* s) {
 
 Id Graph::MakeMul(Id a, Id b, DType t) {
   if (IsUnsigned(t)) return ConvertUnsigned(BinOp::kMul, a, b, t);
-  if (nodes_[a].kind == Kind::kConst) std::swap(a, b);
+  if (nodes_[a].kind == Kind::kConst && nodes_[b].kind != Kind::kConst) std::swap(a, b);
   if (nodes_[b].kind == Kind::kConst) {
     Affine s;
     AddScaled(&s, a, nodes_[b].value);
@@ -266,7 +268,9 @@ void Graph::AddModuloForm(Affine* s, Id id, int64_t k, DType t) {
 }
 
 Id Graph::ConvertUnsigned(BinOp op, Id a, Id b, DType t) {
-  if (op == BinOp::kMul && nodes_[a].kind == Kind::kConst) std::swap(a, b);
+  if (op == BinOp::kMul && nodes_[a].kind == Kind::kConst && nodes_[b].kind != Kind::kConst) {
+    std::swap(a, b);
+  }
   Affine s;
   if (op != BinOp::kMul) {
     AddModuloForm(&s, a, 1, t);
@@ -324,13 +328,31 @@ Id Graph::ConvertCast(const CastNode* n) {
   DType t = n->dtype, from = nodes_[value].dtype;
   if (from == t) return value;
   bool integers = IsScalarInt(t) && IsScalarInt(from);
-  if (integers && ConvertsTo(value, t)) {
-    Id id = MakeSum(FormOf(value), t, true);
-    if (id != kNone) return id;
-  }
+  if (integers) return MakeIntCast(value, t);
   if (IsScalarInt(t) && IsBool(from) && nodes_[value].kind == Kind::kConst) {
     return Const(t, nodes_[value].value);
   }
+  return MakeOpaqueCast(value, t);
+}
+
+Id Graph::MakeIntCast(Id value, DType t) {
+  // Wrapping to a type at least as wide first changes nothing.
+  while (nodes_[value].kind == Kind::kCast && nodes_[value].dtype.bits >= t.bits &&
+         IsScalarInt(nodes_[nodes_[value].a].dtype)) {
+    value = nodes_[value].a;
+  }
+  if (nodes_[value].dtype == t) return value;
+  if (nodes_[value].kind == Kind::kConst && t.bits < 64) {
+    return Const(t, WrapToDType(nodes_[value].value, t));
+  }
+  if (ConvertsTo(value, t)) {
+    Id id = MakeSum(FormOf(value), t, true);
+    if (id != kNone) return id;
+  }
+  return MakeOpaqueCast(value, t);
+}
+
+Id Graph::MakeOpaqueCast(Id value, DType t) {
   Node out;
   out.kind = Kind::kCast;
   out.dtype = t;

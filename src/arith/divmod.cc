@@ -67,6 +67,13 @@ Id Graph::NodeOf(const Affine& r, DType t) {
 bool Graph::DigitOf(const Affine& r, int64_t div, int64_t mod, DType t, Affine* out) {
   Id x = NodeOf(r, t);
   if (x == kNone) return false;
+  const Node& n = nodes_[x];
+  int64_t d;
+  bool nested = n.kind == Kind::kDigit && n.value2 == 0 && mod == 0;
+  if (nested && !__builtin_mul_overflow(n.value, div, &d) && d <= MaxValue(n.dtype)) {
+    Affine quotient;
+    if (Quotient(FormOf(n.a), d, n.dtype, &quotient)) return AddAffine(out, quotient, 1), out->ok;
+  }
   Id digit = MakeDigit(x, div, mod);
   if (digit == kNone) return false;
   AddScaled(out, digit, 1);

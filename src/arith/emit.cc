@@ -225,19 +225,23 @@ namespace {
 
 constexpr Id kConstantStep = -3;
 
-BinOp StepOp(const Term& step) { return step.coeff < 0 ? BinOp::kSub : BinOp::kAdd; }
+/*! A negative step is subtracted, except the one constant that has no opposite. */
+BinOp StepOp(const Term& step, DType t) {
+  bool lowest = step.atom == kConstantStep && step.coeff == MinValue(t);
+  return step.coeff < 0 && !lowest ? BinOp::kSub : BinOp::kAdd;
+}
+
+/*! v modulo 2^bits as a constant of unsigned dtype t; v itself for other dtypes. */
+int64_t Wrapped(int64_t v, DType t) {
+  return IsUnsigned(t) && t.bits < 63 ? FloorModInt(v, int64_t{1} << t.bits) : v;
+}
 
 }  // namespace
 
 /*! The first step carries its own sign; every further step is added or subtracted. */
 PrimExpr Graph::EmitFirst(const Plan& plan, Term step, DType t, const PrimExprNode* hint) {
-  if (step.atom == kConstantStep) return ConstantLike(t, step.coeff, hint);
+  if (step.atom == kConstantStep) return ConstantLike(t, Wrapped(step.coeff, t), hint);
   if (step.coeff > 0) return EmitPart(plan, step, t, hint);
-  if (step.coeff == -1) {
-    const BinaryNode* h = AsOp(hint, BinOp::kSub);
-    PrimExpr zero = ConstantLike(t, 0, Left(h));
-    return Rebuild(BinOp::kSub, zero, EmitPart(plan, step, t, Right(h)), hint);
-  }
   const BinaryNode* h = AsOp(hint, BinOp::kMul);
   bool left = h && IsIntHint(Left(h), step.coeff, t);
   Term unit{step.atom, 1};
@@ -250,21 +254,22 @@ PrimExpr Graph::EmitPlan(const Plan& plan, DType t, const PrimExprNode* hint) {
   Terms steps;
   bool leading = plan.parts[0].coeff < 0 && plan.base != 0;
   if (leading) steps.push_back({kConstantStep, plan.base});
+  int64_t first = plan.parts[0].coeff;
+  bool from_zero = !leading && first < 0 && (IsUnsigned(t) || first == -1);
+  if (from_zero) steps.push_back({kConstantStep, 0});
   for (const Term& p : plan.parts) steps.push_back(p);
   if (!leading && plan.base != 0) steps.push_back({kConstantStep, plan.base});
   // The original at each partial sum, from the whole down its left side.
   std::vector<const PrimExprNode*> hints(steps.size(), nullptr);
   hints.back() = hint;
-  for (size_t i = steps.size(); i-- > 1;) hints[i - 1] = Left(AsOp(hints[i], StepOp(steps[i])));
+  for (size_t i = steps.size(); i-- > 1;) hints[i - 1] = Left(AsOp(hints[i], StepOp(steps[i], t)));
   PrimExpr sum = EmitFirst(plan, steps[0], t, hints[0]);
   for (size_t i = 1; i < steps.size(); ++i) {
-    BinOp op = StepOp(steps[i]);
+    BinOp op = StepOp(steps[i], t);
     const PrimExprNode* right = Right(AsOp(hints[i], op));
-    bool constant = steps[i].atom == kConstantStep;
-    PrimExpr part = constant && steps[i].coeff == MinValue(t)
-                        ? (op = BinOp::kAdd, ConstantLike(t, steps[i].coeff, right))
-                    : constant ? ConstantLike(t, std::abs(steps[i].coeff), right)
-                               : EmitPart(plan, steps[i], t, right);
+    int64_t k = op == BinOp::kSub ? -steps[i].coeff : steps[i].coeff;
+    PrimExpr part = steps[i].atom == kConstantStep ? ConstantLike(t, k, right)
+                                                   : EmitPart(plan, steps[i], t, right);
     sum = Rebuild(op, sum, part, hints[i]);
   }
   return sum;

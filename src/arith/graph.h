@@ -172,13 +172,9 @@ class Graph {
   // affine.cc
   void AddTerm(Affine* s, Id atom, int64_t coeff);
   /*! s += k * value of id, opening sums. */
-  void AddScaled(Affine* s, Id id, int64_t k);
+  void AddScaled(Affine* s, Id id, int64_t k) { AddValue(s, id, k, true); }
   void AddAffine(Affine* s, const Affine& other, int64_t k);
-  Affine FormOf(Id id) {
-    Affine s;
-    AddScaled(&s, id, 1);
-    return s;
-  }
+  Affine FormOf(Id id);
   /*! A node of dtype t, or kNone when its emission cannot be proved to fit. total_fits: the value
    *  is that of an expression which the program evaluates in t. */
   Id MakeSum(Affine s, DType t, bool total_fits);
@@ -234,7 +230,7 @@ class Graph {
 
   Converted* FindConverted(const PrimExprNode* e);
   void GrowConverted();
-  void AddAtom(Affine* s, Id id, int64_t k);
+  void AddValue(Affine* s, Id id, int64_t k, bool opened);
   Id SplitBits(BinOp op, Id a, Id b, DType t);
   Id ConvertNew(const PrimExpr& e);
   Id ConvertLeaf(const PrimExpr& e, bool opaque);
@@ -249,6 +245,8 @@ class Graph {
   Id ConvertLogical(const BinaryNode* n);
   Id ConvertSelect(const SelectNode* n);
   Id ConvertCast(const CastNode* n);
+  Id MakeIntCast(Id value, DType t);
+  Id MakeOpaqueCast(Id value, DType t);
   Id ConvertCall(const CallNode* n);
   Id ConvertVector(Kind kind, Id a, Id b, int lanes, DType t);
   Id MakeProduct(Id a, Id b, DType t);
