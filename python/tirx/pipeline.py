@@ -74,6 +74,11 @@ PASSES = (
          "while scope ids are variables with known ranges, which proves vector accesses"),
     Pass("plan_shared", _cpp("plan_shared", True), "needs flat buffers; early, as it reports user errors"),
     Pass("lower_scope_ids", _cpp("lower_scope_ids"), "the last user of scope ids was apply_layouts"),
+    Pass("vectorize_loops", _cpp("vectorize_loops"), "needs flat offsets: they show what is contiguous"),
+    Pass("unroll_loops", _cpp("unroll_loops"), "before the passes that gain from constants"),
+    Pass("narrow_index", _cpp("narrow_index"), "leaves casts that simplify removes"),
+    Pass("simplify", _cpp("simplify"), "everything above may leave dead code and long sums"),
+    Pass("legalize_dtypes", _cpp("legalize_dtypes", True), "its conversions hide algebra from the others"),
 )  # fmt: skip
 
 

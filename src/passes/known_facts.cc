@@ -1,6 +1,7 @@
 #include "known_facts.h"
 
 #include <tirx/expr/ops.h>
+#include <tirx/scope/walker.h>
 
 #include <unordered_set>
 
@@ -39,6 +40,36 @@ KnownFacts::KnownFacts(const PrimFunc& func) {
     if (!b.has_value()) continue;
     for (const PrimExpr& extent : b.value()->shape) visit(extent);
   }
+  if (auto parts = scope::SplitAtEntry(func)) AddHost(parts->host);
+}
+
+/*! The host computes lets and refuses the launch when an assertion fails. Assertions come before the
+ *  lets, which use what they say, and after, as a let may be what they are about. */
+void KnownFacts::AddHost(const ffi::Array<Stmt>& host) {
+  auto add_checks = [&] {
+    for (const Stmt& s : host) {
+      if (auto* check = s.as<AssertNode>()) analyzer_.Enter(check->cond);
+    }
+  };
+  add_checks();
+  for (const Stmt& s : host) {
+    if (auto* let = s.as<BindNode>()) Bind(let->var, let->value);
+  }
+  add_checks();
+}
+
+PrimFunc RewriteDevice(const PrimFunc& func, const std::function<Stmt(const Stmt&)>& rewrite) {
+  Stmt body = func->body;
+  if (auto parts = scope::SplitAtEntry(func)) {
+    Stmt device = MakeSeq(parts->device), out = rewrite(device);
+    if (out.same_as(device)) return func;
+    parts->device = {out};
+    body = scope::JoinAtEntry(*parts);
+  } else {
+    body = rewrite(func->body);
+  }
+  if (body.same_as(func->body)) return func;
+  return PrimFunc(func->name, func->params, func->param_buffers, body, func->attrs, func->span);
 }
 
 const PrimExpr* KnownFacts::ExtentOf(const PrimExpr& e) const {

@@ -7,8 +7,13 @@
 #include <tirx/ir/functor.h>
 #include <tirx/scope/scope_ids.h>
 
+#include <functional>
+
 namespace tirx {
 namespace passes {
+
+/*! func with its device part (all of it, when there is no T.device_entry()) rewritten. */
+PrimFunc RewriteDevice(const PrimFunc& func, const std::function<Stmt(const Stmt&)>& rewrite);
 
 /*! Integer facts of one function, kept up to date by the pass that walks it. */
 class KnownFacts {
@@ -22,6 +27,7 @@ class KnownFacts {
  private:
   /*! The extent of tx.thread_index() or tx.cta_index(dim); null for other expressions. */
   const PrimExpr* ExtentOf(const PrimExpr& e) const;
+  void AddHost(const ffi::Array<Stmt>& host);
   bool has_launch_;
   scope::Launch launch_;
   PrimExpr threads_{1};

@@ -97,9 +97,7 @@ class Narrower : public FactMutator {
 
 PrimFunc NarrowIndex(const PrimFunc& func) {
   Narrower narrow(func);
-  Stmt body = narrow(func->body);
-  if (body.same_as(func->body)) return func;
-  return PrimFunc(func->name, func->params, func->param_buffers, body, func->attrs, func->span);
+  return RewriteDevice(func, [&](const Stmt& s) { return narrow(s); });
 }
 
 }  // namespace passes

@@ -168,9 +168,7 @@ static Stmt RemoveDeadCode(Stmt body) {
 
 PrimFunc Simplify(const PrimFunc& func) {
   Simplifier simplify(func);
-  Stmt body = RemoveDeadCode(simplify(func->body));
-  if (body.same_as(func->body)) return func;
-  return PrimFunc(func->name, func->params, func->param_buffers, body, func->attrs, func->span);
+  return RewriteDevice(func, [&](const Stmt& s) { return RemoveDeadCode(simplify(s)); });
 }
 
 }  // namespace passes

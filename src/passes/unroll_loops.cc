@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "known_facts.h"
 #include "purity.h"
 
 namespace tirx {
@@ -89,9 +90,7 @@ class Unroller : public StmtMutator {
 }  // namespace
 
 PrimFunc UnrollLoops(const PrimFunc& func) {
-  Stmt body = Unroller()(func->body);
-  if (body.same_as(func->body)) return func;
-  return PrimFunc(func->name, func->params, func->param_buffers, body, func->attrs, func->span);
+  return RewriteDevice(func, [](const Stmt& s) { return Unroller()(s); });
 }
 
 }  // namespace passes

@@ -331,9 +331,8 @@ class Vectorizer : public FactMutator {
 }  // namespace
 
 PrimFunc VectorizeLoops(const PrimFunc& func) {
-  Stmt body = Vectorizer(func)(func->body);
-  if (body.same_as(func->body)) return func;
-  return PrimFunc(func->name, func->params, func->param_buffers, body, func->attrs, func->span);
+  Vectorizer vectorize(func);
+  return RewriteDevice(func, [&](const Stmt& s) { return vectorize(s); });
 }
 
 }  // namespace passes

@@ -1,14 +1,13 @@
 """An interpreter of native-stage functions for tests of passes: one thread, plain Python, no tricks.
 
-`run(func, args, thread=, cta=)` executes the body with the given hardware indices. args: numpy arrays (flat) for
-buffer parameters, numbers for scalars. Arrays are changed in place. Values are numpy scalars of the dtype
+`run(func, args, thread=, cta=)` executes the body with the given hardware indices. args: numpy arrays (flat)
+for buffer parameters, numbers for scalars. Arrays are changed in place. Values are numpy scalars of the dtype
 (ml_dtypes for the small floats), or numpy arrays for vectors, so that rounding and wrapping are numpy's.
 Pieces of memory are numpy arrays; an access outside of them raises IndexError.
 """
 
 import ml_dtypes
 import numpy as np
-from tirx import ir
 
 _FLOATS = {
     "bfloat16": ml_dtypes.bfloat16, "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
@@ -197,7 +196,8 @@ def _trunc(name):
 
 
 _BINARY = {
-    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
     "floordiv": _floor("floordiv"), "floormod": _floor("floormod"),
     "truncdiv": _trunc("truncdiv"), "truncmod": _trunc("truncmod"),
     "min": np.minimum, "max": np.maximum,

@@ -1,7 +1,7 @@
 """Random native-stage functions for tests of passes, one per seed, whose accesses stay inside their buffers.
 
 `program(seed)` returns a function of two float32 buffers A, B of SIZE elements (B may be written), an int32
-scalar n and 64 threads in a 4 x 2 grid. `outcome(func, seed, ...)` runs it and returns what it leaves in memory.
+scalar n and 64 threads in a 4 x 2 grid. `outcome(func, seed, ...)` runs it: what it leaves in memory.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""vectorize_loops and unroll_loops: the accesses they make, what they leave alone, and that the meaning stays."""
+"""vectorize_loops and unroll_loops: the accesses they make, what they leave alone; the meaning stays."""
 
 import os
 

@@ -35,7 +35,7 @@ def branches(A_ptr: T.handle):
     row: T.let = tx // 16
     scratch = T.alloc_local((4,), "float32")
     for i in range(1):
-        for j in T.serial(0, 4):
+        for _j in T.serial(0, 4):
             if row < 8:
                 A[(row * 16 + i) % 128 // 16] = T.float32(1)
             if row > 8 or tx == 128:
@@ -50,7 +50,7 @@ def test_decided_branches_loops_and_unused_names_go():
     want = [
         'tx: T.let = T.call("int32", "tx.thread_index")',
         "row: T.let = tx // 16",
-        "for j in T.serial(4):",
+        "for _j in T.serial(4):",
         "    A_1[T.cast(row, \"int64\")] = 1.0",
     ]  # fmt: skip
     assert body(simplify(native(branches))) == "\n".join(want)
@@ -157,3 +157,20 @@ def test_int64_loops_and_lets_become_int32():
     assert str(out.loop_var.dtype) == "int32"
     assert [str(s.value.dtype) for s in out.body.seq] == ["int32", "float32"]
     assert str(out.body.seq[1].indices[0].dtype) == "int32"
+
+
+@T.prim_func
+def checked(A_ptr: T.handle, n: T.int32):
+    A = T.match_buffer(A_ptr, (64,), "float32")
+    half: T.let = n // 2
+    assert n >= 16, "n must be at least 16"
+    T.device_entry()
+    tx = T.thread_id([8])
+    if tx < half:
+        A[tx] = T.float32(1)
+
+
+def test_what_the_host_checks_is_known():
+    after = simplify(native(checked))
+    assert "T.let = n // 2" in str(after) and "assert n >= 16" in str(after)
+    assert body(after).splitlines()[1:] == ["A_1[tx] = 1.0"]

@@ -27,6 +27,8 @@ _FEATURES = {
     "ldmatrix": _ALL,  # m8n8.b16 [9.7.14.5.15]
     "mbarrier": _ALL,  # init, arrive, test_wait [9.7.13.15]
     "redux": _ALL,  # redux.sync on 32-bit integers [9.7.13.8]
+    "arith.f16": _ALL,  # add, sub, mul, fma [9.7.4]
+    "arith.bf16": _FROM_90,  # add, sub, mul (fma is everywhere) [9.7.4]
     "mma.f16": _ALL,  # mma.sync m16n8k8/k16 [9.7.14.5.14]
     "mma.bf16": _ALL,
     "mma.tf32": _ALL,
