@@ -346,5 +346,8 @@ def test_cp_async_outside_the_buffer():
     dst = ir.call("handle", "tx.address_of", [k.load(sm, tid() * 4)])
     src = ir.call("handle", "tx.address_of", [k.load(a, tid() * 4)])
     k.call("ptx.cp.async.cg.shared.global", [dst, src, 16])
-    e = expect(k, "illegal-address", np.zeros(100, np.float32))
+    e = expect(k, "out-of-bounds", np.zeros(100, np.float32))
+    assert e.message == "load outside buffer A"
+    assert e.found == "16 bytes at byte 400 by CTA (0, 0, 0) thread 25 (lanes 25-31 are outside)"
+    e = expect(k, "illegal-address", np.zeros(100, np.float32), observers=())
     assert e.found == "load of 16 bytes through a pointer by CTA (0, 0, 0) thread 25, offset 400 of buffer A"

@@ -142,6 +142,20 @@ def test_ldmatrix_row_addresses_must_be_aligned():
     assert e.value.code == "misaligned-access" and "multiple of 16" in e.value.required
 
 
+def test_ldmatrix_past_its_tile_into_the_next_one():
+    """The rows of the second half lie in `next`: inside shared memory, outside the buffer."""
+    k = Builder(threads=32)
+    sm, after = k.alloc("sm", 16 * 8, "uint16"), k.alloc("next", 16 * 8, "uint16")
+    for buffer in (sm, after):
+        k.for_(4, lambda i: k.store(buffer, i * 32 + tid(), ir.const(0, "uint16")))
+    load_fragments(k, sm, 4, False, tid() * 8)
+    with pytest.raises(errors.SimError) as e:
+        k.run()
+    assert e.value.code == "out-of-bounds" and "16 bytes at byte 256" in e.value.found
+    assert "lanes 16-31 are outside" in e.value.found
+    k.run(observers=("init",))
+
+
 def test_ldmatrix_conflicts_are_counted():
     """Rows 128 bytes apart all start in bank 0: eight wavefronts instead of one."""
     k = Builder(threads=32)

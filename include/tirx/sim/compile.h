@@ -114,6 +114,7 @@ class Compiler {
   };
   Operand CompileOperand(const PrimExpr& e, const InstrOperandNode* decl,
                          std::vector<WriteBack>* after);
+  int32_t PointedRef(const PrimExpr& e);
   Operand ValueOperand(const PrimExpr& e, const InstrOperandNode* decl);
   Operand PlaceOperand(const BufferLoadNode* n, bool read, std::vector<WriteBack>* after);
   void AddOperands(const CallNode* n, const InstrNode* instr, OpCall* call,

@@ -261,11 +261,14 @@ void RunAll(Machine* m);
 /*! Fills in p and addr of the active lanes for `bytes` per lane at the instruction's index, checks
  *  range and alignment, tells the observers. Lanes that failed leave a->mask. */
 void Locate(Warp& w, const Ins& i, int bytes, bool write, Access* a);
-/*! The same for device addresses given per lane (instructions with pointer operands). */
+/*! The same for a pointer operand of an instruction, which holds device addresses. */
+void LocateOperand(Warp& w, int32_t loc, const Operand& pointer, int bytes, bool write, Access* a,
+                   bool atomic = false);
+/*! The same for device addresses given per lane; ref: the buffer they were taken from, or null. */
 void LocatePointers(Warp& w, int32_t loc, const uint64_t* addr, int bytes, bool write, Access* a,
-                    bool atomic = false);
+                    const MemRef* ref = nullptr, bool atomic = false);
 /*! The bytes at a device address, or nullptr when they are not inside one allocation. */
-uint8_t* Resolve(Warp& w, uint64_t addr, int bytes, Space* space);
+uint8_t* Resolve(Warp& w, uint64_t addr, int bytes);
 std::string SegmentName(const Warp& w, uint64_t addr);
 
 /*! Schedule "random": one pending cp.async of the warp may land now. */

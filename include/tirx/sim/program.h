@@ -99,8 +99,9 @@ struct SharedAlloc {
 struct Operand {
   enum Kind : uint8_t { kValue, kPlace, kImm, kStr } kind{kValue};
   DType dtype{kUInt32};
-  int32_t row{0};  //!< kValue, kPlace: first row (64-bit values: two rows per element)
-  int64_t imm{0};  //!< kImm: the constant; also set for a kValue that is constant
+  int32_t row{0};   //!< kValue, kPlace: first row (64-bit values: two rows per element)
+  int32_t ref{-1};  //!< a pointer made by address_of: the buffer it points into
+  int64_t imm{0};   //!< kImm: the constant; also set for a kValue that is constant
   bool is_const{false};
   std::string str;
 };

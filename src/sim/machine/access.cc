@@ -144,15 +144,13 @@ void SparseMemory::Read(int64_t offset, uint8_t* bytes, int64_t n) {
 // An access never straddles two pages: it is aligned to its size.
 uint8_t* Segment::At(int64_t offset) { return sparse ? sparse->At(offset) : host + offset; }
 
-uint8_t* Resolve(Warp& w, uint64_t addr, int bytes, Space* space) {
+uint8_t* Resolve(Warp& w, uint64_t addr, int bytes) {
   uint64_t segment = addr >> kSegmentShift;
   int64_t off = static_cast<int64_t>(addr & kOffsetMask);
   if (segment == kSharedSegment) {
-    *space = Space::kShared;
     bool inside = off + bytes <= static_cast<int64_t>(w.cta->shared.size());
     return inside ? w.cta->shared.data() + off : nullptr;
   }
-  *space = Space::kGlobal;
   uint64_t index = segment - kFirstGlobalSegment;
   if (segment < kFirstGlobalSegment || index >= w.m->segments.size()) return nullptr;
   Segment& seg = w.m->segments[index];
@@ -161,16 +159,62 @@ uint8_t* Resolve(Warp& w, uint64_t addr, int bytes, Space* space) {
   return seg.At(off);
 }
 
+namespace {
+
+/*! Byte address of element 0 of a buffer, in the units of Access::addr. */
+uint64_t BaseOf(const Warp& w, const MemRef& r) {
+  if (r.space == Space::kShared) return static_cast<uint64_t>(r.base);
+  uint64_t segment = kFirstGlobalSegment + static_cast<uint64_t>(r.param);
+  return (segment << kSegmentShift) + static_cast<uint64_t>(w.m->segments[r.param].skew);
+}
+
+/*! Lanes that leave the view whose address the instruction was given. */
+void CheckView(Warp& w, int32_t loc, const MemRef& r, Access* a) {
+  if (r.space != Space::kShared && r.space != Space::kGlobal) return;
+  int64_t lo = static_cast<int64_t>(BaseOf(w, r)) + r.first * r.bits / 8;
+  int64_t hi = lo + r.extent * r.bits / 8 - a->bytes;
+  uint32_t bad = 0;
+  ForLanes(a->mask, [&](int l) {
+    int64_t at = static_cast<int64_t>(a->addr[l]);
+    bad |= static_cast<uint32_t>(at < lo || at > hi) << l;
+  });
+  if (!bad) return;
+  int lane = std::countr_zero(bad);
+  Finding f;
+  f.code = "out-of-bounds";
+  f.message = std::string(Verb(a->write)) + " outside buffer " + r.name;
+  f.loc = loc;
+  f.found = std::to_string(a->bytes) + " bytes at byte " +
+            std::to_string(static_cast<int64_t>(a->addr[lane]) - lo) + " by " + LaneName(w, lane) +
+            " (" + MaskName(bad) + " are outside)";
+  f.required = "0 <= byte <= " + std::to_string(hi - lo) + ": the buffer has " +
+               std::to_string(hi - lo + a->bytes) + " bytes";
+  w.m->Report(std::move(f));
+  a->mask &= ~bad;
+}
+
+}  // namespace
+
+void LocateOperand(Warp& w, int32_t loc, const Operand& pointer, int bytes, bool write, Access* a,
+                   bool atomic) {
+  const MemRef* ref = pointer.ref >= 0 ? &w.m->refs[pointer.ref] : nullptr;
+  LocatePointers(w, loc, w.Row<uint64_t>(pointer.row), bytes, write, a, ref, atomic);
+}
+
 void LocatePointers(Warp& w, int32_t loc, const uint64_t* addr, int bytes, bool write, Access* a,
-                    bool atomic) {
-  a->ref = nullptr;
+                    const MemRef* ref, bool atomic) {
+  a->ref = ref;
   a->atomic = atomic;
   a->bytes = bytes;
   a->write = write;
   a->mask = w.mask;
-  ForLanes(w.mask, [&](int l) {
-    a->p[l] = Resolve(w, addr[l], bytes, &a->space);
+  a->space = addr[std::countr_zero(w.mask)] >> kSegmentShift == kSharedSegment ? Space::kShared
+                                                                               : Space::kGlobal;
+  for (int l = 0; l < kLanes; ++l)
     a->addr[l] = a->space == Space::kShared ? addr[l] & kOffsetMask : addr[l];
+  if (ref && w.prog->options.bounds) CheckView(w, loc, *ref, a);
+  ForLanes(a->mask, [&](int l) {
+    a->p[l] = Resolve(w, addr[l], bytes);
     if (a->p[l]) return;
     a->mask &= ~(1u << l);
     ReportFault(w, loc, "illegal-address",
@@ -179,7 +223,7 @@ void LocatePointers(Warp& w, int32_t loc, const uint64_t* addr, int bytes, bool 
                     std::to_string(addr[l] & kOffsetMask) + " of " + SegmentName(w, addr[l]),
                 "a pointer into shared memory or a buffer of the kernel");
   });
-  CheckAlignment(w, loc, "a pointer operand", a);
+  CheckAlignment(w, loc, ref ? ref->name.c_str() : "a pointer operand", a);
   if (w.prog->options.checked() && a->mask) ObserveAccess(w, loc, *a);
 }
 

@@ -232,6 +232,13 @@ Operand Compiler::CompileOperand(const PrimExpr& e, const InstrOperandNode* decl
   return ValueOperand(e, decl);
 }
 
+/*! The buffer of `address_of(buffer[i])`, or -1. */
+int32_t Compiler::PointedRef(const PrimExpr& e) {
+  auto* call = e.as<CallNode>();
+  if (!call || call->op != "tx.address_of") return -1;
+  return RefOf(call->args[0].as<BufferLoadNode>()->buffer);
+}
+
 Operand Compiler::ValueOperand(const PrimExpr& e, const InstrOperandNode* decl) {
   pointer_access_ =
       decl && decl->IsPointer() ? (decl->Reads() ? 1 : 0) | (decl->Writes() ? 2 : 0) : 3;
@@ -247,6 +254,7 @@ Operand Compiler::ValueOperand(const PrimExpr& e, const InstrOperandNode* decl) 
   }
   Operand o;
   o.dtype = v.t;
+  if (decl && decl->IsPointer()) o.ref = PointedRef(e);
   o.is_const = v.k.has_value();
   o.imm = v.k.value_or(0);
   o.kind = decl && decl->space == "imm" ? Operand::kImm : Operand::kValue;

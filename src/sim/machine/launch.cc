@@ -61,7 +61,7 @@ void EvaluateRefs(Machine* m, const HostEnv& env) {
     r.first = EvalHost(r.first_expr, env).value_or(0);
     auto extent = EvalHost(r.extent_expr, env);
     // An extent that depends on device values is limited by its allocation only.
-    r.extent = extent ? *extent : INT64_MAX / 2;
+    r.extent = extent ? *extent : int64_t{1} << 50;
   }
 }
 

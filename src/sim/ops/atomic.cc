@@ -95,7 +95,7 @@ void Apply(Warp& w, const OpCall& c, int32_t loc, DType t, const Operand& addres
            const Operand& value, const Operand* compare, int32_t dst) {
   int bytes = static_cast<int>(BitsOf(t) / 8);
   Access a;
-  LocatePointers(w, loc, w.Row<uint64_t>(address.row), bytes, true, &a, true);
+  LocateOperand(w, loc, address, bytes, true, &a, true);
   ForLanes(a.mask, [&](int l) {
     uint64_t old = 0;
     std::memcpy(&old, a.p[l], bytes);

@@ -61,7 +61,7 @@ void LocateSource(Warp& w, const OpCall& c, int32_t loc, uint32_t mask, PendingC
   if (!reads) return;
   Access a;
   w.mask = reads;
-  LocatePointers(w, loc, w.Row<uint64_t>(c.args[1].row), copy->bytes, false, &a);
+  LocateOperand(w, loc, c.args[1], copy->bytes, false, &a);
   w.mask = active;
   ForLanes(reads, [&](int l) {
     copy->src[l] = a.p[l];
@@ -74,7 +74,7 @@ void CpAsync(Warp& w, const OpCall& c, int32_t loc) {
   copy.bytes = static_cast<int32_t>(c.p[0]);
   copy.loc = loc;
   Access a;
-  LocatePointers(w, loc, w.Row<uint64_t>(c.args[0].row), copy.bytes, true, &a);
+  LocateOperand(w, loc, c.args[0], copy.bytes, true, &a);
   copy.mask = a.mask;
   copy.dst = a.addr;
   LocateSource(w, c, loc, a.mask, &copy);

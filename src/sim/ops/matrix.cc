@@ -24,7 +24,7 @@ bool Rows(Warp& w, const OpCall& c, int32_t loc, const Operand& addr, bool write
   uint32_t all = w.mask, lanes = c.p[0] == 4 ? ~0u : (1u << (8 * c.p[0])) - 1;
   if (!RequireWholeWarp(w, c, loc)) return false;
   w.mask = lanes;
-  LocatePointers(w, loc, w.Row<uint64_t>(addr.row), 16, write, a);
+  LocateOperand(w, loc, addr, 16, write, a);
   w.mask = all;
   return a->mask == lanes;
 }
