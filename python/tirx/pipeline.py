@@ -93,15 +93,16 @@ def _run(p: Pass, func, target, times):
 def lower(func, target, *, times=None, until=None):
     """`func` at the native stage (ARCHITECTURE.md).
 
-    times: a dict that receives seconds per pass. until: the name of the last pass to run. Raises TirxError for
-    the user's mistakes and InternalError for this package's.
+    times: a dict that receives seconds per pass. until: the name of the last pass to run. A native function is
+    returned as it is. Raises TirxError for the user's mistakes and InternalError for this package's.
     """
     target = Target.of(target)
     verify = os.environ.get("TIRX_VERIFY") == "1"
     dump = _Dump(func) if os.environ.get("TIRX_DUMP") else None
+    native = func.attrs.get("tirx.stage") == "native"
     if verify:
-        _verify(func, "tile", None)
-    for p in PASSES:
+        _verify(func, "native" if native else "tile", None)
+    for p in () if native else PASSES:
         func = _run(p, func, target, times)
         if dump:
             dump(p.name, func)

@@ -158,8 +158,7 @@ class StoreWalk : public StmtVisitor {
   }
   void VisitFilter(const FilterNode* n) override { Within(owner_->Of(n->cond), n->body); }
   void VisitFor(const ForNode* n) override {
-    Kind k = std::min(owner_->Of(n->min), owner_->Of(n->extent));
-    Within(std::min(k, owner_->ExitOf(GetRef<Stmt>(n)).kind), n->body);
+    Within(std::min(owner_->Of(n->extent), owner_->ExitOf(GetRef<Stmt>(n)).kind), n->body);
   }
   void VisitWhile(const WhileNode* n) override {
     VisitExpr(n->cond);

@@ -137,9 +137,25 @@ class Conditions::Impl {
     finder(cond);
     if (finder.several) ThrowFilter(where, "a condition on several scope ids");
     uint8_t dep = eval_.DepOf(cond);
-    bool known = finder.id != nullptr && (dep == kDepThread || dep == kDepCta);
-    if (!known) ThrowFilter(where, "a condition that is no function of one scope id");
-    CheckContiguous(GetRef<PrimExpr>(finder.id), cond, static_cast<Dep>(dep), where);
+    if (finder.id != nullptr && (dep == kDepThread || dep == kDepCta)) {
+      CheckContiguous(GetRef<PrimExpr>(finder.id), cond, static_cast<Dep>(dep), where);
+    } else if (finder.id == nullptr || !IsRange(cond, finder.id)) {
+      ThrowFilter(where, "a condition that is no function of one scope id");
+    }
+  }
+
+  /*! Comparisons of the id with constants, joined by `and` (for ids of the grid, whose values are
+   *  not enumerated). */
+  static bool IsRange(const PrimExpr& cond, const VarNode* id) {
+    if (auto* call = cond.as<CallNode>()) {
+      return call->op == "tx.filter_range" && call->args[0].get() == id && AsInt(call->args[1]) &&
+             AsInt(call->args[2]);
+    }
+    auto* n = cond.as<BinaryNode>();
+    if (n == nullptr || n->kind() == BinOp::kNE) return false;
+    if (n->kind() == BinOp::kAnd) return IsRange(n->a, id) && IsRange(n->b, id);
+    bool sides = (n->a.get() == id && AsInt(n->b)) || (n->b.get() == id && AsInt(n->a));
+    return IsComparison(n->kind()) && sides;
   }
 
   void CheckContiguous(const PrimExpr& id, const PrimExpr& cond, Dep dep, const Span& where) {
@@ -177,7 +193,7 @@ ActiveSet Conditions::Filter(const ActiveSet& a, const PrimExpr& cond, const Spa
 void Conditions::EnterLoop(ActiveSet* a, const Stmt& loop) {
   AgreementAnalysis& agreement = impl_->agreement();
   if (auto* n = loop.as<ForNode>()) {
-    a->Doubt(std::min(agreement.Of(n->min), agreement.Of(n->extent)), n->span);
+    a->Doubt(agreement.Of(n->extent), n->span);
   } else if (auto* n = loop.as<WhileNode>()) {
     a->Doubt(agreement.Of(n->cond), n->cond->span.defined() ? n->cond->span : n->span);
   }

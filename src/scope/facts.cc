@@ -25,6 +25,13 @@ void BindFacts(const arith::Analyzer& analyzer, const PrimFunc& func, const IdTa
       }
     }
   }
+  for (const auto& b : func->param_buffers) {
+    if (!b.has_value()) continue;
+    for (const PrimExpr& extent : b.value()->shape) {
+      // Never left: the call checks that extents of arguments are not negative.
+      if (extent.as<VarNode>() != nullptr) analyzer.Enter(LE(MakeConst(extent->dtype, 0), extent));
+    }
+  }
   auto parts = SplitAtEntry(func);
   for (const Stmt& s : parts ? parts->host : ffi::Array<Stmt>()) {
     auto* let = s.as<BindNode>();

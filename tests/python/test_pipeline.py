@@ -26,6 +26,12 @@ def test_lowering_is_repeatable():
     assert str(a) == str(b)
 
 
+def test_a_native_function_is_lowered_already():
+    native = pipeline.lower(kernel(BODY), TARGET)
+    assert pipeline.lower(native, TARGET).same_as(native)
+    assert pipeline.build_kernel(native, TARGET).launch.threads == 32
+
+
 def test_times_are_kept_per_pass():
     times = {}
     pipeline.build_kernel(kernel(BODY), TARGET, times=times)

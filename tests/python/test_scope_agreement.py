@@ -59,6 +59,10 @@ def test_the_else_branch_of_a_mixed_condition_is_in_doubt():
 def test_loops_with_agreed_bounds_keep_agreement():
     assert agreed("for i in range(n):\n    if i < 3:\n        Tx.zero(A[0:1])") == ["grid"]
     assert agreed("for i in range(w, n):\n    Tx.zero(A[0:1])") == ["warp"]
+    # Equally many iterations, although each warp counts from elsewhere.
+    assert agreed("for i in range(w, w + 4):\n    Tx.zero(A[0:1])\n    if i < n:\n        Tx.zero(A[0:1])") == [
+        "grid", "warp",
+    ]  # fmt: skip
 
 
 def test_scalars_are_agreed_when_every_store_is():

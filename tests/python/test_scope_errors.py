@@ -196,13 +196,21 @@ def test_irregular_teams():
 
 
 def test_filters_are_ranges():
-    body = "tx = T.thread_id([128])\nw = T.warp_id()\nwith T.filter({}):\n    Tx.zero(A[0:1])"
+    body = "bx = T.cta_id([n])\ntx = T.thread_id([128])\nw = T.warp_id()\nwith T.filter({}):\n    Tx.zero(A[0:1])"
     params = "A_ptr: T.handle, n: T.int32"
-    for bad in ("w != 1", "w < n", "w == 1 and tx < 40", "n > 2"):
+    for bad in ("w != 1", "bx != 1", "bx < n", "bx % 2 == 0", "w < n", "w == 1 and tx < 40", "n > 2"):
         with pytest.raises(ScopeError) as e:
             contexts(kernel(body.format(bad), params))
         assert e.value.code == "filter-not-a-range", bad
-    for good in ("w == 1", "1 <= w < 3", "w, 1, 3", "w != 0", "T.cuda.elect_sync()"):
+    for good in (
+        "bx == 1",
+        "1 <= bx < 3",
+        "w == 1",
+        "1 <= w < 3",
+        "w, 1, 3",
+        "w != 0",
+        "T.cuda.elect_sync()",
+    ):
         contexts(kernel(body.format(good), params))
 
 

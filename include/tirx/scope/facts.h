@@ -12,7 +12,8 @@
 namespace tirx {
 namespace scope {
 
-/*! Binds the scope ids of a kernel, and the lets before T.device_entry(). */
+/*! Binds the scope ids of a kernel, its symbolic extents (not negative), and the lets before
+ *  T.device_entry(). */
 void BindFacts(const arith::Analyzer& analyzer, const PrimFunc& func, const IdTable& ids);
 
 /*!
