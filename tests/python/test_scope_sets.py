@@ -1,5 +1,6 @@
 """Active sets and team switches against enumeration of every thread (paper, section 4)."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scope_helpers import contexts, evaluate, kernel, places
@@ -136,6 +137,31 @@ def test_a_team_switch_is_exact_or_refused(condition, kind):
 def test_thread_scope_needs_no_regular_set():
     (ctx,) = contexts(kernel(f"{HEAD}\nif tx == 3 or tx == 7 or tx == 8:\n    Tx.zero(A[0:1])"))
     assert (ctx.active, ctx.team_size, ctx.full, ctx.exact) == (1, 1, True, False)
+
+
+def test_positions_whose_digits_cannot_be_recovered():
+    """{0, 1} + {0, 4} + {0, 10}: 10 is no multiple of 4, so the middle digit of a thread is not (x % 10) // 4."""
+    threads = [a + b + c for c in (0, 10) for b in (0, 4) for a in (0, 1)]
+    body = "tx = T.thread_id([32])\nif {}:\n    Tx.cta.zero(A[0:1])"
+    with pytest.raises(ScopeError) as e:
+        contexts(kernel(body.format(" or ".join(f"tx == {t}" for t in threads))))
+    assert e.value.code == "irregular-team"
+    (ctx,) = contexts(kernel(body.format(" or ".join(f"tx == {t if t < 10 else t + 2}" for t in threads))))
+    assert [evaluate(ctx.thread_in_team, {"tx": t if t < 10 else t + 2}) for t in threads] == list(range(8))
+
+
+@pytest.mark.parametrize(
+    "filter, want",
+    [
+        ("w == 1", range(32, 64)),
+        ("1 <= w < 3", range(32, 96)),
+        ("w, 1, 3", range(32, 96)),
+        ("w, w >= 2", range(64, 128)),
+    ],
+)
+def test_filters(filter, want):
+    body = f"tx = T.thread_id([128])\nw = T.warp_id()\nwith T.filter({filter}):\n    Tx.zero(A[0:1])"
+    assert active_sets(kernel(body))[0].threads == list(want)
 
 
 def test_the_paper_example_of_filtering():
