@@ -1,4 +1,4 @@
-"""The Python examples of README.md and docs/simulator.md run, block after block of one page in one namespace."""
+"""The Python examples of README.md and of these pages run, block after block of one page in one namespace."""
 
 import linecache
 import re
@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/simulator.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/simulator.md", "docs/scopes.md"])
 def test_examples_run(page, capsys):
     text = (ROOT / page).read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
