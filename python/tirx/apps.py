@@ -71,8 +71,8 @@ def _pick(module, name, params, spec):
         names = [k for k, v in vars(module).items() if isinstance(v, ir.PrimFunc) or hasattr(v, "specialize")]
         if len(names) != 1:
             raise TirxError(
-                "which function?", code="ambiguous-kernel", found=", ".join(names) or "no function of the script language",
-                required=f"one name: {spec}:NAME",
+                "which function?", code="ambiguous-kernel",
+                found=", ".join(names) or "no function of the script language", required=f"one name: {spec}:NAME",
             )  # fmt: skip
         name = names[0]
     value = getattr(module, name, None)
@@ -92,7 +92,7 @@ def random_inputs(func, seed=0):
     from .arguments import numpy_dtype
 
     rng, out = np.random.default_rng(seed), []
-    for var, buffer in zip(func.params, func.param_buffers):
+    for buffer in func.param_buffers:
         if buffer is None:
             out.append(1)
             continue

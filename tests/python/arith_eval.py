@@ -6,6 +6,7 @@ counts for select, and, or. Nothing here knows how the simplifier works.
 """
 
 import numpy as np
+
 from tirx import ir
 
 BITS = {"int32": 32, "int64": 64, "uint32": 32, "uint64": 64, "bool": 1}

@@ -3,6 +3,7 @@
 import functools
 
 import pytest
+
 from tirx import _ffi_api, ir
 
 

@@ -7,6 +7,7 @@ import itertools
 import math
 
 from hypothesis import strategies as st
+
 from tirx.errors import LayoutError
 from tirx.layout import R, S, TileLayout, laneid, placements, warpid
 

@@ -8,6 +8,7 @@ import random
 
 import native_eval
 import numpy as np
+
 from tirx import ir
 
 SIZE, THREADS, GRID = 4096, 64, (4, 2, 1)

@@ -1,6 +1,7 @@
 """Shared by the tests of scopes and passes: kernels from text, a hook that records, an evaluator."""
 
 import tvm_ffi
+
 from tirx import arith, ir, scope  # noqa: F401
 from tirx.script import from_source
 from tirx.targets import Target

@@ -5,6 +5,7 @@ and back: parse(print(f)) equals f.
 """
 
 import pytest
+
 from tirx import ir
 from tirx.script import entry, from_source
 

@@ -1,7 +1,8 @@
 """Native-stage kernels built by hand for the simulator's tests."""
 
-import tirx
 import tvm_ffi
+
+import tirx
 from tirx import ir, sim
 
 

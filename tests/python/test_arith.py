@@ -1,6 +1,7 @@
 """The analyzer: readable rewrites, bounds, divisibility, assumptions. Random programs: test_arith_fuzz.py."""
 
 import pytest
+
 from tirx import ir
 from tirx.arith import Analyzer
 from tirx.ir import Var

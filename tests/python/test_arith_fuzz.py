@@ -10,6 +10,7 @@ import random
 import arith_eval as ref
 import numpy as np
 import pytest
+
 from tirx import ir
 from tirx.arith import NEG_INF, POS_INF, Analyzer
 from tirx.ir import Var

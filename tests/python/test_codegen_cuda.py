@@ -19,6 +19,7 @@ from cuda_kernels import (
     thread_index,
     vector,
 )
+
 from tirx import _ffi_api, ir
 from tirx.errors import TirxError
 from tirx.targets import cuda

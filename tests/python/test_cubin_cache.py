@@ -7,6 +7,7 @@ import time
 
 import pytest
 from cuda_kernels import kernel, load, needs_nvrtc, store
+
 from tirx import ir
 from tirx.errors import TargetError
 from tirx.targets import cuda

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from cuda_kernels import needs_nvrtc
+
 from tirx import Target, apps, pipeline
 from tirx.targets import cuda
 

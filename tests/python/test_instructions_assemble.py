@@ -6,6 +6,7 @@ members of its group alone.
 
 import pytest
 from cuda_kernels import address_of, kernel, load, needs_nvrtc, store
+
 from tirx import ir
 from tirx.errors import TargetError
 from tirx.targets import cuda

@@ -1,6 +1,7 @@
 """The full text of every error that a factory raises."""
 
 import pytest
+
 from tirx import ir
 from tirx.errors import TirxError, TypeMismatch
 

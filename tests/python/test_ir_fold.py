@@ -5,6 +5,7 @@ import operator
 import pytest
 import tvm_ffi
 from generators import INTS, LIMITS, imm
+
 from tirx import ir
 
 ORDER = {

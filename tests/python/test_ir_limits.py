@@ -10,6 +10,7 @@ import pickle
 
 import pytest
 import tvm_ffi
+
 from tirx import ir
 from tirx.errors import TypeMismatch
 from tirx.script import from_source

@@ -8,6 +8,7 @@ import pytest
 import tvm_ffi
 from generators import program
 from node_samples import HINTS, SAMPLES, SEEN_AT, VARIANTS, declared_nodes, fields
+
 from tirx import ir
 
 NODES = sorted(SAMPLES)

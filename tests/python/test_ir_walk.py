@@ -2,6 +2,7 @@
 
 import pytest
 from generators import program
+
 from tirx import ir
 from tirx import layout as L
 from tirx.errors import TypeMismatch

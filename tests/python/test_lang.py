@@ -2,6 +2,7 @@
 
 import pytest
 from script_helpers import body_of, check, round_trip  # noqa: F401
+
 from tirx import errors, ir
 from tirx.lang import PipelineState, SMEMPool
 from tirx.layout import SwizzleMode, mma_shared_layout

@@ -20,6 +20,7 @@ from layout_cases import (
     small_layouts,
     small_shards,
 )  # fmt: skip
+
 from tirx.ir import structural_equal
 from tirx.layout import R, S, TileLayout, equivalent, laneid, placements, warpid
 

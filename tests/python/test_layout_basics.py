@@ -7,6 +7,7 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from layout_cases import layouts
+
 from tirx.errors import LayoutError
 from tirx.ir import structural_equal
 from tirx.layout import Axis, ComposeLayout, R, S, TileLayout, laneid, parse, placements, warpid

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 from layout_cases import refused
+
 from tirx.layout import (
     R,
     S,

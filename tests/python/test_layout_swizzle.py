@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from layout_cases import build, coords, factorisations, layouts, linear, refused
+
 from tirx.ir import structural_equal
 from tirx.layout import ComposeLayout, S, SwizzleMode, TileLayout, equivalent, mma_shared_layout, placements
 

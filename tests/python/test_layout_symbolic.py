@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from layout_cases import build, factorisations, layouts, refused
+
 from tirx.arith import Analyzer, simplify
 from tirx.ir import Var, structural_equal, substitute
 from tirx.layout import ComposeLayout, Iter, S, TileLayout, equivalent, laneid, mma_shared_layout

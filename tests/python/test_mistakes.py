@@ -99,7 +99,8 @@ CASES = {
               "    Tx.warp.zero(d)"),
         "Tx.warp.zero", "partial", "16", "warp", {}),
     "more shared memory than the target has": (
-        lines('big = T.alloc_shared((256, 1024), "float16")', "big[tx, 0] = T.float16(0)", "s[tx // 64, tx % 64] = big[tx, 0]"),
+        lines('big = T.alloc_shared((256, 1024), "float16")', "big[tx, 0] = T.float16(0)",
+              "s[tx // 64, tx % 64] = big[tx, 0]"),
         lines('big = T.alloc_shared((64, 1024), "float16")', "big[tx // 4, 0] = T.float16(0)",
               "s[tx // 64, tx % 64] = big[tx // 4, 0]"),
         "", "shared-memory", "big", "", {}),
@@ -108,7 +109,8 @@ CASES = {
         "scale", "undefined-name", "scale", "", {}),
     "ids that contradict": (
         lines("s[warp, lane] = T.float16(0)"), lines("s[warp, lane] = T.float16(0)"),
-        "", "contradict", "", "", {"ids": "    tx = T.thread_id([128])\n    warp = T.warp_id([8])\n    lane = T.lane_id([32])\n"}),
+        "", "contradict", "", "",
+        {"ids": "    tx = T.thread_id([128])\n    warp = T.warp_id([8])\n    lane = T.lane_id([32])\n"}),
     "missing device_entry": (
         lines("Tx.cta.copy(s[:, :], A[:, :])"), lines("Tx.cta.copy(s[:, :], A[:, :])"),
         "", "device-entry", "", "device_entry", {"entry": ""}),

@@ -5,6 +5,7 @@ import importlib
 import pytest
 from scope_helpers import TARGET, contexts, kernel, passed, resolve
 from test_pass_layouts import find
+
 from tirx import ir, pipeline
 from tirx.errors import DispatchError, InternalError
 

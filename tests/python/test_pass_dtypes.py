@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tvm_ffi
 from native_eval import np_dtype, run
+
 from tirx import Target, ir
 
 legalize_dtypes = tvm_ffi.get_global_func("tx.passes.legalize_dtypes")

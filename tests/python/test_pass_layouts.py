@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scope_helpers import evaluate, kernel, passed, resolve
 from tile_eval import layout_place
+
 from tirx import ir
 from tirx.errors import LayoutError
 from tirx.layout import ComposeLayout, Iter, TileLayout

@@ -6,6 +6,7 @@ import pytest
 import tvm_ffi
 from native_programs import program, same_meaning
 from test_pass_simplify import body, native, simplify
+
 from tirx import ir
 from tirx.errors import ScriptError
 from tirx.script import T

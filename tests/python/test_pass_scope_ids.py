@@ -3,6 +3,7 @@
 import pytest
 from scope_helpers import evaluate, kernel, passed, resolve
 from test_pass_layouts import find
+
 from tirx import ir
 
 

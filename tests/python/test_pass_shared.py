@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scope_helpers import TARGET, kernel, passed, resolve
 from test_pass_layouts import find
+
 from tirx import ir
 from tirx.errors import TargetError
 from tirx.targets import Target

@@ -5,6 +5,7 @@ import os
 import pytest
 import tvm_ffi
 from native_programs import program, same_meaning
+
 from tirx import Target, ir, pipeline
 from tirx.script import T
 

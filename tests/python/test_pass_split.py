@@ -2,6 +2,7 @@
 
 import pytest
 from scope_helpers import TARGET
+
 from tirx import ir
 from tirx.errors import ScriptError
 from tirx.pipeline import build_kernel

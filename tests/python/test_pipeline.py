@@ -2,6 +2,7 @@
 
 import pytest
 from scope_helpers import TARGET, kernel
+
 from tirx import ir, pipeline
 
 BODY = """

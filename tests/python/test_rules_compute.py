@@ -236,7 +236,8 @@ def test_reduce_result_of_the_wrong_shape_is_an_error():
 # ---- gemm ----
 
 GEMM = """
-a_atom = {{16: S[(2, 8, 2, 4, 2) : (2, 4 @ laneid, 4, 1 @ laneid, 1)], 8: S[(2, 8, 4, 2) : (2, 4 @ laneid, 1 @ laneid, 1)]}}
+a_atom = {{16: S[(2, 8, 2, 4, 2) : (2, 4 @ laneid, 4, 1 @ laneid, 1)],
+          8: S[(2, 8, 4, 2) : (2, 4 @ laneid, 1 @ laneid, 1)]}}
 b_atom = {{16: S[(8, 2, 4, 2) : (4 @ laneid, 2, 1 @ laneid, 1)], 8: S[(8, 4, 2) : (4 @ laneid, 1 @ laneid, 1)]}}
 d_atom = TileLayout(S[(2, 8, 4, 2) : (2, 4 @ laneid, 1 @ laneid, 1)])
 la = TileLayout(a_atom[{atom}]).tile_to([{M}, {K}], [16, {atom}])

@@ -2,6 +2,7 @@
 
 import pytest
 from scope_helpers import contexts, kernel
+
 from tirx.errors import ScopeError
 from tirx.scope import active_sets
 

@@ -2,6 +2,7 @@
 
 import pytest
 from scope_helpers import TARGET, contexts, kernel, passed, resolve
+
 from tirx.errors import ScopeError, ScriptError, TargetError
 from tirx.script import from_source
 

@@ -2,6 +2,7 @@
 
 import pytest
 from script_helpers import body_of, check, kinds, round_trip  # noqa: F401
+
 from tirx import errors, ir, layout
 from tirx.script import T, Tx, from_source
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from script_helpers import round_trip  # noqa: F401
+
 from tirx import errors
 from tirx.script import T, Tx
 

@@ -6,6 +6,7 @@
 import textwrap
 
 import pytest
+
 from tirx import errors
 from tirx.script import T, from_source
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from script_helpers import body_of, check, round_trip  # noqa: F401
+
 from tirx import errors, ir
 from tirx.script import T, from_source
 

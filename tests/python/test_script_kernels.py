@@ -3,6 +3,7 @@
 import types
 
 import pytest
+
 from tirx import ir, layout
 from tirx.script import T, Tx, from_source
 

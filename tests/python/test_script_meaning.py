@@ -8,6 +8,7 @@ import textwrap
 
 import numpy as np
 import pytest
+
 import tirx
 from tirx import errors
 from tirx.script import from_source

@@ -2,6 +2,7 @@
 
 import pytest
 from script_helpers import body_of, check, kinds, round_trip  # noqa: F401
+
 from tirx import errors, ir
 from tirx.script import T
 

@@ -3,6 +3,7 @@
 import linecache
 
 import pytest
+
 from tirx import errors, ir
 from tirx.script import T, from_source, source
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sim_kernels import Builder, cta, tid
+
 from tirx import errors, ir
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sim_kernels import Builder, cta, target, tid
+
 from tirx import _ffi_api, errors, ir, sim
 from tirx.targets.cuda import instructions
 

@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from sim_kernels import Builder, cta, tid
+
 from tirx import errors, ir, sim
 
 

@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from sim_kernels import Builder, tid
+
 from tirx import ir
 
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value")

@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 from sim_kernels import Builder, tid
+
 from tirx import ir
 
 VARS = 3

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sim_kernels import Builder, cta, tid
+
 from tirx import errors, ir
 
 SCHEDULES = [("lazy", 0), ("eager", 0), ("random", 1), ("random", 2), ("random", 3)]

@@ -1,6 +1,7 @@
 """Targets as values and calls of instructions against the table."""
 
 import pytest
+
 import tirx
 from tirx import _ffi_api, ir
 from tirx.errors import TargetError, TypeMismatch

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tile_eval import Machine, places
 from tile_fakes import TEAMS, T, cuda_context, facts, region, tile_call, whole
+
 from tirx import ir
 from tirx.errors import DispatchError, ScopeError, TypeMismatch
 from tirx.ir import _api

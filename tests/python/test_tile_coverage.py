@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tile_fakes import cuda_context, tile_call, whole
+
 from tirx import ir
 from tirx.errors import DispatchFail
 from tirx.tile import partition

@@ -5,6 +5,7 @@ import warnings
 
 import pytest
 from tile_fakes import plain_context, tile_call, whole
+
 from tirx import ir
 from tirx.errors import DispatchError, DispatchFail, ScopeError
 from tirx.tile import (

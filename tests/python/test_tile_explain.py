@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 import tirx
 from tirx.layout import S, TileLayout, laneid
 from tirx.script import T, Tx

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-import tirx
 from test_tile_run import D_FRAG, numbers, run
+
+import tirx
 from tirx.layout import ComposeLayout, S, TileLayout, laneid
 from tirx.script import T, Tx
 

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+
 import tirx
 from tirx.layout import R, S, TileLayout, laneid, wid_in_wg
 from tirx.script import T, Tx

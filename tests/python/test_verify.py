@@ -2,6 +2,7 @@
 
 import pytest
 from scope_helpers import TARGET, kernel, resolve
+
 from tirx import _ffi_api as api
 from tirx import ir, pipeline
 from tirx.errors import InternalError, VerifyError

@@ -301,8 +301,12 @@ def _butterfly(op, fold, b, partial, digit_):
     stride, extent = digit_
     out, mask = [], stride * extent // 2
     while mask >= stride:
-        out.append(_each(fold, b, lambda at, i, mask=mask: b.store(
-            partial, i, combine(op, b.load(partial, i), instr_call("cuda.shfl_xor", [b.load(partial, i), mask])))))  # fmt: skip
+
+        def step(at, i, mask=mask):
+            mine = b.load(partial, i)
+            return b.store(partial, i, combine(op, mine, instr_call("cuda.shfl_xor", [mine, mask])))
+
+        out.append(_each(fold, b, step))
         mask //= 2
     return out
 
