@@ -1,5 +1,8 @@
 """The machine as a whole: coverage of the instruction table, host threads, CTAs that wait for each other, size."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sim_kernels import Builder, cta, target, tid
@@ -189,3 +192,12 @@ def test_deep_expressions_and_nests():
 
 def test_the_target_may_be_spelled():
     sim.run(many_ctas(2).kernel(), target("sm_80"), [np.zeros(128, np.float32), np.zeros(128, np.float32)])
+
+
+def test_the_page_names_every_finding():
+    root = Path(__file__).parent.parent.parent
+    source = "".join(p.read_text() for p in sorted((root / "src" / "sim").rglob("*.cc")))
+    found = set(re.findall(r'(?:code = [^;]*?|Misuse\(loc, |ReportFault\(w, [\w.]+, )"([a-z-]+)"', source))
+    found |= set(re.findall(r'f\.code = \w+ \? "([a-z-]+)" : "([a-z-]+)"', source)[0])
+    page = (root / "docs" / "simulator.md").read_text()
+    assert len(found) > 15 and not [code for code in found if f"`{code}`" not in page]
