@@ -51,19 +51,32 @@ size_t OpeningOf(const std::string& s, size_t close) {
   return std::string::npos;
 }
 
-/*! Position of the space after the last `token` of row between two positions, or 0. */
-size_t SpaceAfter(const std::string& row, const std::string& token, size_t from, size_t to) {
-  size_t at = row.rfind(token, to - token.size());
-  return at == std::string::npos || at <= from ? 0 : at + token.size() - 1;
+/*!
+ * Where to break row[from, to): the space after the && or + that is least deep in brackets, && before
+ * + and later before earlier; 0 when there is none in the second half.
+ */
+size_t BreakPoint(const std::string& row, size_t from, size_t to) {
+  size_t best = 0;
+  int best_rank = 0, depth = 0;
+  for (size_t i = from; i < to; ++i) {
+    char c = row[i];
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    bool both = i > 0 && c == '&' && row[i - 1] == '&', plus = c == '+' && row[i + 1] == ' ';
+    int rank = 2 * depth + plus;
+    if ((both || plus) && i > (from + to) / 2 && (!best || rank <= best_rank)) {
+      best = i + 1;
+      best_rank = rank;
+    }
+  }
+  return best;
 }
 
 /*! `row` with line breaks after && or + where it would pass `columns`. */
 std::string BrokenAtOperators(std::string row, size_t columns, const std::string& indent) {
   size_t from = 0;
   while (row.size() - from > columns) {
-    size_t least = from + indent.size(), most = from + columns;
-    size_t both = SpaceAfter(row, " && ", least, most);
-    size_t at = both ? both : SpaceAfter(row, " + ", least, most);
+    size_t at = BreakPoint(row, from, from + columns - 1);
     if (!at) break;
     row.replace(at, 1, "\n" + indent);
     from = at + 1;

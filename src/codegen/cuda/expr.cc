@@ -199,7 +199,10 @@ void CudaPrinter::Division(const BinaryNode* n, int level) {
   if (NonNegative(n->a) && NonNegative(n->b)) return Infix(n, div ? "/" : "%", kProduct, level);
   int log2 = Log2Exact(n->b);
   if (log2 < 0) {
-    out_.text += UseHelper(div ? "floordiv" : "floormod") + "(";
+    out_.text += UseHelper(div ? "floordiv" : "floormod");
+    // C promotes small integers and a literal is an int: the operands alone do not fix T.
+    if (n->dtype != kInt32) out_.text += "<" + CType(n->dtype) + ">";
+    out_.text += "(";
     Expr(n->a, kAssign);
     out_.text += ", ";
     Operand(n->b, kAssign, n->a);
