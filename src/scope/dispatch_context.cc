@@ -1,3 +1,4 @@
+#include <tirx/expr/functor.h>
 #include <tirx/expr/ops.h>
 #include <tirx/layout/ops.h>
 #include <tirx/scope/dispatch_context.h>
@@ -38,6 +39,11 @@ ffi::Map<ffi::String, ffi::Any> LaunchMap(const scope::Launch& launch) {
   return out;
 }
 
+/*! Computes in 64 bits: variables are widened where they are read. */
+struct Widen : ExprMutator {
+  PrimExpr VisitVar(const Var& v) override { return MakeCast(kInt64, v); }
+};
+
 }  // namespace
 
 DispatchContext MakeDispatchContext(const Target& target, const scope::IdTable& ids,
@@ -68,7 +74,8 @@ PrimExpr MemoryExtent(const Buffer& b) {
     TileLayout tile = layout::TileOf(b->layout);
     PrimExpr extent = layout::Span(b->layout, "m");
     auto offset = tile->offset.find("m");
-    return offset == tile->offset.end() ? extent : extent + (*offset).second;
+    if (offset != tile->offset.end()) extent = extent + (*offset).second;
+    return AsInt(extent) ? extent : Widen()(extent);
   }
   PrimExpr n = 1;
   for (const PrimExpr& e : b->shape) n = n * (AsInt(e) ? e : MakeCast(kInt64, e));

@@ -119,6 +119,16 @@ def test_symbolic_extents_are_wide():
     assert evaluate(e, {"n": 2**20, "i": 2**20 - 1, "j": 3}) == (2**20 - 1) * 2**20 + 3
 
 
+def test_symbolic_strides_are_wide():
+    n, ld = ir.Var("n"), ir.Var("ld")
+    layout = TileLayout.from_iters([Iter(n, ld, "m"), Iter(64, 1, "m")])
+    store = store_of(ir.Buffer.make("b", [n, 64], "uint8", layout=layout), [ir.Var("i"), ir.Var("j")])
+    values = {"n": 2**16, "ld": 2**16, "i": 2**16 - 1, "j": 63}
+    (extent,) = store.buffer.shape
+    assert store.indices[0].dtype == "int64" and extent.dtype == "int64"
+    assert evaluate(store.indices[0], values) == (2**16 - 1) * 2**16 + 63 == evaluate(extent, values) - 1
+
+
 # ---- distributed buffers ----
 
 FRAGMENT = """

@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scope_helpers import contexts, evaluate, kernel, places
-
+from scope_helpers import contexts, evaluate, kernel, passed, places, resolve
 from tirx.errors import ScopeError
 from tirx.scope import active_sets
 
@@ -227,3 +226,24 @@ def test_elect_sync_leaves_one_lane_per_warp():
     assert place.threads == [32] and place.elected
     (ctx,) = contexts(kernel(body))
     assert (ctx.active, ctx.full, int(ctx.thread_in_team)) == (1, False, 0)
+
+
+TEAM_INSTRUCTIONS = {
+    "T.cuda.cta_sync()": 256, "T.cuda.warpgroup_sync(w + 1)": 128, "T.cuda.warp_sync()": 32,
+    "T.evaluate(T.cuda.shfl_sync(T.uint32(0xFFFFFFFF), tx, 0, 32))": 32,
+}  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(conditions, st.sampled_from(list(TEAM_INSTRUCTIONS)))
+def test_instructions_of_a_team_need_whole_teams(condition, instruction):
+    size, threads = TEAM_INSTRUCTIONS[instruction], holds(condition)
+    counts = {t // size: sum(u // size == t // size for u in threads) for t in threads}
+    f = resolve(kernel(f"{HEAD}\nif {condition}:\n    {instruction}"))
+    if all(n == size for n in counts.values()):
+        passed("check_teams")(f)
+        return
+    with pytest.raises(ScopeError) as e:
+        passed("check_teams")(f)
+    team, n = next((team, n) for team, n in sorted(counts.items()) if n != size)
+    assert e.value.code == "partial-team" and f" {team} has {n} of {size} " in e.value.found
