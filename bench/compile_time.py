@@ -115,4 +115,6 @@ def many_copies(calls=128):
         pipeline.lower(space["many"], target)
         rows.append((t1 - t0, time.process_time() - t1))
     parse, lower = (statistics.median(r[i] for r in rows) for i in range(2))
-    return [{"calls": calls, "parse_ms": parse * 1e3, "lower_ms": lower * 1e3, "per_call_us": lower / calls * 1e6}]
+    return [
+        {"calls": calls, "parse_ms": parse * 1e3, "lower_ms": lower * 1e3, "per_call_us": lower / calls * 1e6}
+    ]

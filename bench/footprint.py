@@ -20,7 +20,9 @@ def _probe(python, statement, runs=7):
     """(wall s, CPU s, peak MB) of one import in fresh processes: medians."""
     rows = []
     for _ in range(runs):
-        out = subprocess.run([python, "-c", PROBE.format(statement)], capture_output=True, text=True, check=True)
+        out = subprocess.run(
+            [python, "-c", PROBE.format(statement)], capture_output=True, text=True, check=True
+        )
         rows.append([float(x) for x in out.stdout.split()])
     wall, cpu, rss = (statistics.median(r[i] for r in rows) for i in range(3))
     return wall, cpu, rss / 1024
@@ -48,7 +50,18 @@ def installed_size():
     """Rows: what, mb: the wheel, the unpacked wheel, and the peer's installed package."""
     rows = []
     with tempfile.TemporaryDirectory() as tmp:
-        cmd = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", tmp, str(ROOT)]
+        cmd = [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "-q",
+            "--no-build-isolation",
+            "--no-deps",
+            "-w",
+            tmp,
+            str(ROOT),
+        ]
         subprocess.run([*cmd, f"--config-settings=build-dir={ROOT / 'build' / 'wheel'}"], check=True)
         wheel = next(Path(tmp).glob("tirx-*.whl"))
         rows.append({"what": "wheel", "mb": wheel.stat().st_size / 1e6})

@@ -23,6 +23,8 @@ _build = importlib.import_module("tvm.tirx.build")
 split_host_device_mods, codegen_build = _build.split_host_device_mods, _build.codegen_build
 
 SURFACE = types.SimpleNamespace(T=T, Tx=Tx, S=S, TileLayout=TileLayout, laneid=laneid)
+
+
 def load(name):
     path = Path(__file__).parent / "kernels" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(name, path)

@@ -25,7 +25,9 @@ def speed():
             best = min(_timed(exe, args, options) for _ in range(3))
             exe(*args)
             count = exe.report.counters.get("warp_instructions", 0)
-            rows.append({"kernel": name, "checkers": label, "seconds": best, "Minstr_per_s": count / best / 1e6})
+            rows.append(
+                {"kernel": name, "checkers": label, "seconds": best, "Minstr_per_s": count / best / 1e6}
+            )
     return rows
 
 

@@ -15,7 +15,7 @@ check() {
 
 mapfile -t python_files < <(git ls-files '*.py')
 mapfile -t cpp_files < <(git ls-files '*.h' '*.cc')
-check "ruff check" ruff check -q "${python_files[@]}"
-check "ruff format" ruff format -q --check "${python_files[@]}"
+check "ruff check" ruff check -q --force-exclude "${python_files[@]}"
+check "ruff format" ruff format -q --check --force-exclude "${python_files[@]}"
 check "clang-format" clang-format --dry-run -Werror "${cpp_files[@]}"
 exit $status

@@ -23,7 +23,9 @@ def make(M, N):
         Tx.cta.copy(tile[:, :], A[bx * TILE : bx * TILE + TILE, by * TILE : by * TILE + TILE], oob=0)
         T.cuda.cta_sync()
         Tx.cta.copy(
-            B[by * TILE : by * TILE + TILE, bx * TILE : bx * TILE + TILE], tile.permute(1, 0)[:, :], oob="skip"
+            B[by * TILE : by * TILE + TILE, bx * TILE : bx * TILE + TILE],
+            tile.permute(1, 0)[:, :],
+            oob="skip",
         )
 
     return transpose

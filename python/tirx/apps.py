@@ -48,7 +48,9 @@ def load(spec: str, params: dict):
         app = load_app(folder, params)
         return app.make(), app
     if not folder.is_file():
-        raise TirxError("no such kernel", code="no-such-kernel", found=spec, required="an app folder or a Python file")
+        raise TirxError(
+            "no such kernel", code="no-such-kernel", found=spec, required="an app folder or a Python file"
+        )
     return _pick(_module(folder), name, params, spec), None
 
 
@@ -81,7 +83,9 @@ def _pick(module, name, params, spec):
     if value is not None and not isinstance(value, ir.PrimFunc) and callable(value):
         value = value(**params)
     if not isinstance(value, ir.PrimFunc):
-        raise TirxError("no such function", code="no-such-kernel", found=spec, required="a PrimFunc or a factory of one")
+        raise TirxError(
+            "no such function", code="no-such-kernel", found=spec, required="a PrimFunc or a factory of one"
+        )
     return value
 
 
@@ -110,7 +114,9 @@ def run(func, app, target, mode="auto", schedule="lazy", seed=0) -> dict:
     from .executable import compile
 
     exe = compile(func, target, mode=mode)
-    args = app.reference.inputs(np.random.default_rng(seed), **app.params) if app else random_inputs(func, seed)
+    args = (
+        app.reference.inputs(np.random.default_rng(seed), **app.params) if app else random_inputs(func, seed)
+    )
     inputs = [a.copy() if hasattr(a, "copy") else a for a in args]
     exe(*args, **({"schedule": schedule, "seed": seed} if mode != "device" else {}))
     result = {"kernel": exe.name, "target": f"{exe.target.kind}/{exe.target.arch}", "ran": "device"}
@@ -144,7 +150,9 @@ def describe(result: dict) -> str:
     if "max_error" in result:
         params = " ".join(f"{k}={v}" for k, v in result["params"].items())
         verdict = "ok" if result["ok"] else "WRONG"
-        lines.append(f"  {params}: max error {result['max_error']:.3g} (bound {result['tolerance']:.3g}): {verdict}")
+        lines.append(
+            f"  {params}: max error {result['max_error']:.3g} (bound {result['tolerance']:.3g}): {verdict}"
+        )
     for name, value in result.get("counters", {}).items():
         if name != "lines":
             lines += _counter_lines(name, value)
@@ -166,7 +174,9 @@ def demo(folder, args, progress) -> int:
     for params in getattr(app.kernel, "DEMO", [app.params]):
         progress(f"simulating {params} ...")
         sized = load_app(folder, params)
-        result = run(sized.make(), sized, args.target, mode="simulate", schedule=args.schedule, seed=args.seed)
+        result = run(
+            sized.make(), sized, args.target, mode="simulate", schedule=args.schedule, seed=args.seed
+        )
         progress("")
         ok &= result["ok"]
         print(_demo_line(result))
@@ -205,7 +215,7 @@ def assembly_line(func, target) -> str:
     )
 
 
-SMOKE = '''
+SMOKE = """
 @T.prim_func
 def smoke(A_ptr: T.handle):
     A = T.match_buffer(A_ptr, (32,), "float32")
@@ -213,7 +223,7 @@ def smoke(A_ptr: T.handle):
     bx = T.cta_id([1])
     tx = T.thread_id([32])
     A[tx] = A[tx] * T.float32(2)
-'''
+"""
 
 
 def smoke() -> str:

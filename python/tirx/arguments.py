@@ -140,7 +140,9 @@ class Signature:
         """Check `args` against the parameters. Raises LaunchError; nothing has run then."""
         if len(args) != len(self.params):
             names = ", ".join(p.name for p in self.params)
-            raise self._error("argument-count", None, f"{len(args)} arguments", f"{len(self.params)}: {names}")
+            raise self._error(
+                "argument-count", None, f"{len(args)} arguments", f"{len(self.params)}: {names}"
+            )
         bound = Bound([], [], {})
         for param, value in zip(self.params, args):
             if param.buffer is None:
@@ -185,7 +187,9 @@ class Signature:
                 "NumPy arrays, torch tensors and anything with __dlpack__ are accepted",
             )  # fmt: skip
         if view.dtype != param.dtype:
-            raise self._error("argument-dtype", param, view.dtype, param.dtype, f"convert it to {param.dtype}")
+            raise self._error(
+                "argument-dtype", param, view.dtype, param.dtype, f"convert it to {param.dtype}"
+            )
         if len(view.shape) != len(param.shape):
             raise self._error(
                 "argument-rank", param, f"{len(view.shape)} dimensions, shape {view.shape}",

@@ -84,7 +84,10 @@ def _params(items):
         name, _, value = item.partition("=")
         if not name.isidentifier() or not value:
             raise TirxError(
-                "a parameter is written NAME=VALUE", code="bad-parameter", found=item, required="for instance -p M=256"
+                "a parameter is written NAME=VALUE",
+                code="bad-parameter",
+                found=item,
+                required="for instance -p M=256",
             )
         out[name] = int(value) if value.lstrip("-").isdigit() else value
     return out

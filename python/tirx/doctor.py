@@ -30,7 +30,9 @@ def _simulator():
         detail = apps.smoke()
         return _check("simulate", True, detail)
     except Exception as e:  # noqa: BLE001  a doctor reports, whatever is broken
-        return _check("simulate", False, f"{type(e).__name__}: {e}", "reinstall tirx; this is a bug worth reporting")
+        return _check(
+            "simulate", False, f"{type(e).__name__}: {e}", "reinstall tirx; this is a bug worth reporting"
+        )
 
 
 def _cuda_compiler():

@@ -8,6 +8,7 @@ import random
 
 import numpy as np
 from cuda_kernels import broadcast, cta_index, kernel, load, ramp, store, thread_index, vector
+
 from tirx import _ffi_api, ir
 
 THREADS, CTAS, PER_THREAD = 32, 2, 8

@@ -21,22 +21,35 @@ inline thread_local HostIndex threadIdx;
 inline HostIndex blockIdx, gridDim;
 inline std::barrier<>* host_barrier;
 
-struct alignas(8) float2 { float x, y; };
-struct alignas(16) float4 { float x, y, z, w; };
-struct alignas(8) int2 { int x, y; };
-struct alignas(16) int4 { int x, y, z, w; };
-struct alignas(8) uint2 { unsigned x, y; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(8) int2 {
+  int x, y;
+};
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
 
-#define HOST_MIN_MAX(T)                               \
-  inline T min(T a, T b) { return b < a ? b : a; }    \
+#define HOST_MIN_MAX(T)                            \
+  inline T min(T a, T b) { return b < a ? b : a; } \
   inline T max(T a, T b) { return a < b ? b : a; }
 HOST_MIN_MAX(int)
 HOST_MIN_MAX(unsigned)
 HOST_MIN_MAX(long long)
 HOST_MIN_MAX(unsigned long long)
 
-template <typename To, typename From> To host_bits(From from) {
+template <typename To, typename From>
+To host_bits(From from) {
   To to;
   std::memcpy(&to, &from, sizeof(to));
   return to;

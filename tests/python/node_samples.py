@@ -33,7 +33,15 @@ def bind(element="int8"):
 
 
 def buffer(
-    name="A", shape=(4, 8), dtype="float32", layout=None, scope="shared", offset=0, align=0, addr=None, data=None
+    name="A",
+    shape=(4, 8),
+    dtype="float32",
+    layout=None,
+    scope="shared",
+    offset=0,
+    align=0,
+    addr=None,
+    data=None,
 ):
     if data is None:
         data = ir.Var(name + "_ptr", "handle", ir.PointerType("float32", "shared"))
@@ -64,7 +72,9 @@ def func(name="f", params=("handle", "int32"), body=None, attrs=None, shape=(8,)
 
 
 def plan(grid=(1, 2, 3), cluster=(1, 1, 1), threads=32, dyn=0, static=0, blocks=0, attrs=None):
-    return ir.LaunchPlan([ir.IntImm("int32", g) for g in grid], cluster, threads, dyn, static, blocks, attrs or {})
+    return ir.LaunchPlan(
+        [ir.IntImm("int32", g) for g in grid], cluster, threads, dyn, static, blocks, attrs or {}
+    )
 
 
 def instr(**kw):

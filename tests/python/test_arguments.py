@@ -13,7 +13,12 @@ def signature(align=16, dtype="float32"):
     n = ir.Var("n")
     a = ir.Buffer.make("A", [n, 8], dtype, align=align)
     b = ir.Buffer.make("B", [n + 2], "float16")
-    params = [ir.Var("A_ptr", "handle"), ir.Var("B_ptr", "handle"), ir.Var("k", "int8"), ir.Var("s", "float32")]
+    params = [
+        ir.Var("A_ptr", "handle"),
+        ir.Var("B_ptr", "handle"),
+        ir.Var("k", "int8"),
+        ir.Var("s", "float32"),
+    ]
     check = ir.Assert((n % 4).equal(0), "n must be a multiple of 4")
     host = ir.PrimFunc("f", params, [a, b, None, None], check)
     one = ir.IntImm("int32", 1)

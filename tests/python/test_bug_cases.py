@@ -10,6 +10,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+
 import tirx
 from tirx import ir, pipeline, sim
 from tirx.errors import DispatchError, LaunchError, LayoutError, SimError, TargetError, TypeMismatch

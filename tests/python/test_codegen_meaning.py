@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cuda_programs import CTAS, THREADS, program
+
 from tirx import Target, sim
 from tirx.targets import cuda
 
@@ -44,9 +45,7 @@ def test_random_kernels_compute_the_same_on_the_host_and_in_the_simulator(tmp_pa
     seed = int(os.environ.get("TIRX_TEST_SEED", np.random.default_rng().integers(1 << 20)))
     print("seed", seed)
     programs = [program(seed + i, f"k{i}") for i in range(COUNT)]
-    sources = [
-        (cuda.codegen(k, TARGET), [_C_TYPES[a.dtype.name] for a in arrays]) for k, arrays in programs
-    ]
+    sources = [(cuda.codegen(k, TARGET), [_C_TYPES[a.dtype.name] for a in arrays]) for k, arrays in programs]
     library = _compile(sources, tmp_path)
     for i, (k, arrays) in enumerate(programs):
         ours = [a.copy() for a in arrays]

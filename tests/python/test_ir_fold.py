@@ -48,7 +48,9 @@ def value_of(e):
 @pytest.mark.parametrize("dtype", INTS)
 def test_integer_constants_fold_exactly_or_not_at_all(dtype):
     lo, hi = LIMITS[dtype]
-    values = sorted({v for v in (lo, lo + 1, -7, -1, 0, 1, 2, 3, 7, 8, 31, 32, 63, 64, hi - 1, hi) if lo <= v <= hi})
+    values = sorted(
+        {v for v in (lo, lo + 1, -7, -1, 0, 1, 2, 3, 7, 8, 31, 32, 63, 64, hi - 1, hi) if lo <= v <= hi}
+    )
     names = [*ORDER, "truncdiv", "truncmod", "shift_left", "shift_right"]
     for name in names:
         for a in values:
@@ -162,7 +164,9 @@ def test_literal_and_promotion_rules(e, dtype, text):
 def test_constants_of_a_dtype():
     const = ir.const
     assert str(const(0.1, "float16")) == "T.float16(0.1)" and const(0.1, "float16").value == 0.1
-    assert const(2.0, "int8").value == 2 and const(5, "bool").value == 1 and const(3, "float8_e4m3fn").value == 3
+    assert (
+        const(2.0, "int8").value == 2 and const(5, "bool").value == 1 and const(3, "float8_e4m3fn").value == 3
+    )
     assert type(const(1, "int32x4")) is ir.Broadcast
     assert value_of(ir.const(2**63 - 1, "uint64")) == 2**63 - 1
     assert type(const(X, "float32")) is ir.Cast

@@ -77,7 +77,9 @@ def test_everything_works_at_the_limits(shape):
     assert f.body.depth == NESTING
     g = ir.PrimFunc("f", [X, C], [None, None], nest(TALL[shape]()))
     free = {"map_free_vars": True}
-    assert ir.structural_equal(f, g, **free) and ir.structural_hash(f, **free) == ir.structural_hash(g, **free)
+    assert ir.structural_equal(f, g, **free) and ir.structural_hash(f, **free) == ir.structural_hash(
+        g, **free
+    )
     assert tvm_ffi.get_first_structural_mismatch(f, g, map_free_vars=True) is None
     for again in (pickle.loads(pickle.dumps(f)), copy.deepcopy(f)):
         assert ir.structural_equal(f, again, **free)

@@ -153,7 +153,9 @@ def test_unmatched_barrier_gives_the_wait_graph():
     with pytest.raises(SimError) as e:
         staged("if A[tx // 32 * 32] < 64.0:\n        T.cuda.named_barrier_sync(1, 128)", read="tx")
     text = str(e.value)
-    assert e.value.code == "deadlock" and "T.cuda.named_barrier_sync(1, 128)" in text and "64 of 128" in text, text
+    assert (
+        e.value.code == "deadlock" and "T.cuda.named_barrier_sync(1, 128)" in text and "64 of 128" in text
+    ), text
 
 
 def test_barrier_under_a_condition_on_ids_is_refused_at_compile_time():

@@ -95,7 +95,9 @@ def test_device_of_another_architecture_is_refused(driver, tmp_path):
         print(e)
     """
     out, _ = run(driver, tmp_path, body)
-    assert "[no-device] no device can run fill" in out and "devices of sm_90" in out and "a sm_80 device" in out
+    assert (
+        "[no-device] no device can run fill" in out and "devices of sm_90" in out and "a sm_80 device" in out
+    )
 
 
 def test_driver_error_is_named(driver, tmp_path):

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scope_helpers import contexts, evaluate, kernel, passed, places, resolve
+
 from tirx.errors import ScopeError
 from tirx.scope import active_sets
 

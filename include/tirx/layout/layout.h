@@ -48,8 +48,8 @@ class Layout : public ffi::ObjectRef {
 
 class TileLayoutNode : public LayoutNode {
  public:
-  ffi::Array<Iter> shard;    //!< D, outermost first
-  ffi::Array<Iter> replica;  //!< R
+  ffi::Array<Iter> shard;                  //!< D, outermost first
+  ffi::Array<Iter> replica;                //!< R
   ffi::Map<ffi::String, PrimExpr> offset;  //!< O: axis -> offset; absent is 0
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("tx.TileLayout", TileLayoutNode, LayoutNode);
 };
