@@ -98,7 +98,8 @@ def run(kernel, target, args, *, schedule="lazy", seed=0, observers=OBSERVERS, m
 
     arguments = _sim_args.Arguments(kernel, args)
     with arguments as flat:
-        data = json.loads(_api.sim_run(program, flat, arguments.sparse, workers or _cores()))
+        names, values = list(arguments.symbols), list(arguments.symbols.values())
+        data = json.loads(_api.sim_run(program, flat, arguments.sparse, workers or _cores(), names, values))
     report = Report(data, target=str(target.arch), schedule=schedule, seed=seed)
     if check and report.findings:
         error = report.findings[0]

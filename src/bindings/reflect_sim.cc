@@ -82,12 +82,15 @@ ffi::ObjectRef CompileProgram(Kernel kernel, Target target, ffi::String schedule
 }
 
 ffi::String RunProgram(ffi::ObjectRef program, ffi::Array<int64_t> args,
-                       ffi::Array<ffi::ObjectRef> sparse, int workers) {
+                       ffi::Array<ffi::ObjectRef> sparse, int workers, ffi::Array<Var> names,
+                       ffi::Array<int64_t> values) {
   auto* node = program.as<SimProgramNode>();
   TVM_FFI_CHECK(node, TypeError) << "sim_run takes a SimProgram";
   Machine m;
   m.workers = workers;
-  Launch(&m, node->program, MakeArguments(args, sparse));
+  HostEnv env;
+  for (size_t i = 0; i < names.size(); ++i) env[names[i].get()] = values[i];
+  Launch(&m, node->program, MakeArguments(args, sparse), std::move(env));
   return ReportJson(m);
 }
 

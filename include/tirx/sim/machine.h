@@ -246,11 +246,13 @@ struct Argument {
   int64_t scalar{0};  //!< integer value, or the bits of a float
 };
 
-/*! Runs the whole grid. Arguments follow device.params. The machine keeps findings and counters. */
-void Launch(Machine* m, const Program& program, const std::vector<Argument>& args);
+/*! Values of integer scalars and symbolic extents. */
+using HostEnv = std::unordered_map<const VarNode*, int64_t>;
+/*! Runs the whole grid. Arguments follow device.params; `env` has what the launch plan may name. The
+ *  machine keeps findings and counters. */
+void Launch(Machine* m, const Program& program, const std::vector<Argument>& args, HostEnv env);
 /*! Value of an integer expression of the kernel's parameters; nothing when it has other variables.
  */
-using HostEnv = std::unordered_map<const VarNode*, int64_t>;
 std::optional<int64_t> EvalHost(const PrimExpr& e, const HostEnv& env);
 
 // ---- machine/parallel.cc ----

@@ -39,23 +39,6 @@ void BindArguments(Machine* m, const std::vector<Argument>& args, HostEnv* env) 
   }
 }
 
-/*! The host function and the launch plan may name scalars and extents by their own variables. */
-void BindHostNames(const Program& p, HostEnv* env) {
-  std::vector<Var> names;
-  const PrimFunc& host = p.kernel->host;
-  for (size_t i = 0; i < host->params.size(); ++i) {
-    bool buffer = i < host->param_buffers.size() && host->param_buffers[i].has_value();
-    if (!buffer) names.push_back(host->params[i]);
-  }
-  for (const Var& v : p.kernel->symbols) names.push_back(v);
-  if (names.size() > p.params.size()) return;
-  size_t first = p.params.size() - names.size();
-  for (size_t i = 0; i < names.size(); ++i) {
-    auto it = env->find(p.params[first + i].get());
-    if (it != env->end()) (*env)[names[i].get()] = it->second;
-  }
-}
-
 void EvaluateRefs(Machine* m, const HostEnv& env) {
   for (MemRef& r : m->refs) {
     r.first = EvalHost(r.first_expr, env).value_or(0);
@@ -104,15 +87,13 @@ Program Compile(const Kernel& kernel, const Target& target, const Options& optio
   return p;
 }
 
-void Launch(Machine* m, const Program& program, const std::vector<Argument>& args) {
+void Launch(Machine* m, const Program& program, const std::vector<Argument>& args, HostEnv env) {
   m->prog = &program;
   m->opt = program.options;
   m->refs = program.refs;
   m->scalars.assign(program.scalar_consts.rbegin(), program.scalar_consts.rend());
   m->scalars.resize(program.scalar_consts.size() + program.num_scalars);
-  HostEnv env;
   BindArguments(m, args, &env);
-  BindHostNames(program, &env);
   EvaluateRefs(m, env);
   const LaunchPlan& plan = program.kernel->launch;
   for (size_t d = 0; d < 3; ++d) {
