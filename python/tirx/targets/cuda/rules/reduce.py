@@ -173,22 +173,28 @@ class _Fold:
             fail("dst and src start on different threads")
         copies = [(t, e) for e, _, t in self.dst.replica if t] if self.dst.distributed else []
         self.writes = self._partition(self.src, copies, False)
+        self._check_copies(copies)
+
+    def _check_copies(self, copies):
+        """Decline when dst has copies on threads that do not get the result."""
+        written = prod(s.extent for s, _, _ in self.writes.threads)
+        wanted = prod(s.extent for s in self.kept_threads) * prod(e for _, e in copies)
+        if self.dst.distributed and written != wanted:
+            fail(
+                f"dst is on {wanted} threads and only {written} of them hold a part of src and get the result"
+            )
 
     def _partition(self, view, copies, reading):
-        """Owners of src's elements; when writing, only the first thread of each exchange that dst has no copy on."""
+        """Readers: all threads that hold elements of src. Writers: of the threads that have a result, those that dst has
+        a copy on, and the first along every other digit."""
         part = Partition(1, [], self.team, prod(self.shape.kept_extents()))
         if self.team == 1:
             return part
-        threads = [(s, s.thread, s.extent) for s in self.kept_threads]
-        held = [(t, e) for e, _, t in view.replica if t]
-        exchange = list(self.exchange)
-        if not reading:
-            exchange = [x for x in exchange if not _covered(x, copies)]
-            held = [x for x in held if not _covered(x, copies)]
-        free = [x for x in self.exchange if x not in exchange] if not reading else self.exchange
-        part.threads = threads + [(Step(e, (0, 0), t, 0), t, e) for t, e in free]
-        fixed = held if reading else held + exchange
-        _close_threads(part, view.threads, fixed, [] if not reading else held)
+        spread = self.exchange + [(t, e) for e, _, t in view.replica if t]
+        free = [x for x in spread if reading or _covered(x, copies)]
+        part.threads = [(s, s.thread, s.extent) for s in self.kept_threads]
+        part.threads += [(Step(e, (0, 0), t, 0), t, e) for t, e in free]
+        _close_threads(part, view.threads, [x for x in spread if x not in free], [])
         return part
 
     def owners(self, part, t):
@@ -348,7 +354,8 @@ def _through_memory(call, ctx, fold, b, partial, digit_, t):
 
     put = _each(fold, b, lambda at, i: b.store(space, plus(times(i, threads), me), b.load(partial, i)))
     sync = b.instr(*_barrier(call, ctx))
-    return [put, sync, _each(fold, b, result), sync]
+    # Threads past the fragment have no group: the places of their group may be past the workspace.
+    return [put, sync, b.when(fold.owners(fold.reads, t), _each(fold, b, result)), sync]
 
 
 def _barrier(call, ctx):
