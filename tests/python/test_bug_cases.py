@@ -249,6 +249,37 @@ def test_case_18_wide_with_the_promise_and_right_without(host, n, width):
     assert decision(func).instructions[0]["instruction"].startswith(f"{width}-byte")
 
 
+def vectors_of_four(body, n):
+    buffers = dict(A=("(n,)", "float32"), B=("(n,)", "float32"))
+    func = kernel(body, 64, symbols=["n"], **buffers)
+    a, b = numbers(n), zeros(n)
+    return func, a, b
+
+
+UNGUARDED = "for j in T.vectorized(4):\n    B[tx * 4 + j] = A[tx * 4 + j]"
+GUARDED = """
+if tx * 4 + 4 <= n:
+    for j in T.vectorized(4):
+        B[tx * 4 + j] = A[tx * 4 + j]
+else:
+    for j in range(4):
+        if tx * 4 + j < n:
+            B[tx * 4 + j] = A[tx * 4 + j]
+"""
+
+
+def test_case_18_a_vector_that_hangs_over_the_end_is_reported():
+    refused(SimError, "out-of-bounds", *vectors_of_four(UNGUARDED, 250))
+
+
+@pytest.mark.parametrize("body, n", [(UNGUARDED, 256), (GUARDED, 250), (GUARDED, 3)])
+def test_case_18_a_vector_that_fits_and_a_guarded_tail(body, n):
+    func, a, b = vectors_of_four(body, n)
+    run(func, a, b)
+    np.testing.assert_array_equal(a, b)
+    assert "float4" in tirx.compile(func, TARGET).source
+
+
 # ---- 19: rows that start on multiples of 8 bytes ----
 
 
@@ -285,6 +316,25 @@ def test_case_19_an_aligned_access_does_not():
     func, a, b = first_eight(104)
     run(func, a, b)
     np.testing.assert_array_equal(b.reshape(16, 8), a.reshape(16, 104)[:, :8])
+
+
+def vectorized_rows(shape, symbols=(), columns=0):
+    body = "for j in T.vectorized(8):\n    B[tx, j] = A[tx, j]"
+    func = kernel(body, 16, symbols=symbols, A=(shape, "float16"), B=((16, 8), "float16"))
+    a, b = numbers(16, columns, dtype=np.float16), zeros(16, 8, dtype=np.float16)
+    run(func, a, b)
+    np.testing.assert_array_equal(b, a[:, :8])
+    return tirx.compile(func, TARGET).source
+
+
+def test_case_19_a_vectorized_loop_is_cut_into_what_is_aligned():
+    source = vectorized_rows((16, 100), columns=100)
+    assert "const uint2 *)&A[" in source and "uint4" not in source
+    assert "*)&A[" not in vectorized_rows("(16, n)", ["n"], 13)
+
+
+def test_case_19_a_vectorized_loop_over_aligned_rows():
+    assert "const uint4 *)&A[" in vectorized_rows((16, 104), columns=104)
 
 
 # ---- 21: where a swizzled tile starts ----
