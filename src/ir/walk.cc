@@ -13,7 +13,8 @@ class TypeTable {
  public:
   explicit TypeTable(const ffi::Array<ffi::String>& keys) {
     for (size_t i = 0; i < keys.size(); ++i) {
-      TVMFFIByteArray name{keys[i].data(), keys[i].size()};
+      ffi::String key = keys[i];  // owns the bytes for as long as they are looked at
+      TVMFFIByteArray name{key.data(), key.size()};
       int32_t index = -1;
       TVM_FFI_CHECK_SAFE_CALL(TVMFFITypeKeyToIndex(&name, &index));
       positions_.emplace(index, static_cast<int>(i));

@@ -134,7 +134,9 @@ def check(e, value, g, keep, label):
     if dtype != "bool":
         check_facts(a, e, want[defined], label)
     again = a.simplify(s)
-    assert g.extreme or ir.structural_equal(again, s), f"{label}: not idempotent\n{e!r}\n-> {s!r}\n-> {again!r}"
+    assert g.extreme or ir.structural_equal(again, s), (
+        f"{label}: not idempotent\n{e!r}\n-> {s!r}\n-> {again!r}"
+    )
 
 
 def check_facts(a, e, values, label):
