@@ -65,7 +65,8 @@ def _view_numpy(x) -> TensorView:
     item = x.dtype.itemsize
     address, read_only = info["data"]
     strides = tuple(s // item for s in x.strides)
-    return TensorView(address, x.dtype.name, x.shape, strides, "cpu", x, not read_only)
+    dtype = x.dtype.name if x.dtype.isnative else f"{x.dtype.name} of the other byte order"
+    return TensorView(address, dtype, x.shape, strides, "cpu", x, not read_only)
 
 
 def _view_torch(x) -> TensorView:

@@ -89,8 +89,18 @@ def _params(items):
                 found=item,
                 required="for instance -p M=256",
             )
-        out[name] = int(value) if value.lstrip("-").isdigit() else value
+        out[name] = _number(value)
     return out
+
+
+def _number(text):
+    """An int or a float where the text is one, else the text."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
 
 
 def load(spec, params):

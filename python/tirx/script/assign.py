@@ -11,7 +11,9 @@ import ast
 
 from .. import _ffi_api as _api
 from ..errors import ScriptError, TirxError, TypeMismatch
-from ..ir import Buffer, BufferLoad, FloatImm, IntImm, PrimExpr, Var
+from ..ir import (
+    Binary, Broadcast, Buffer, BufferLoad, Call, Cast, FloatImm, IntImm, Not, PrimExpr, Ramp, Select, Var,
+)  # fmt: skip
 from . import index as ix
 from .operators import binary, python_failure
 from .scope import Scalar
@@ -134,10 +136,36 @@ def assign(ev, target, value, node):
     elif kind is ast.Attribute:
         assign_attribute(ev, target, value, node)
     elif kind in (ast.Tuple, ast.List):
-        for t, v in zip(target.elts, ev.unpack(target, value)):
+        # All values are taken before the first target changes, as in Python.
+        values = list(ev.unpack(target, value))
+        for t, v in zip(target.elts, [*values[:1], *(frozen(ev, v, node) for v in values[1:])]):
             assign(ev, t, v, node)
     else:
         raise unsupported(ev, target)
+
+
+def _reads_memory(value) -> bool:
+    stack = [value]
+    while stack:
+        e = stack.pop()
+        if isinstance(e, BufferLoad) or (isinstance(e, Call) and not _api.is_pure_intrinsic(e.op)):
+            return True
+        stack += e.args if isinstance(e, Call) else [getattr(e, f) for f in _CHILDREN.get(type(e), ())]
+    return False
+
+
+_CHILDREN = {
+    Binary: ("a", "b"), Not: ("a",), Select: ("cond", "true_value", "false_value"), Cast: ("value",),
+    Ramp: ("base", "stride"), Broadcast: ("value",),
+}  # fmt: skip
+
+
+def frozen(ev, value, node):
+    """`value` as it is now: what reads memory, which the first targets may change, becomes a let."""
+    if not isinstance(value, PrimExpr) or not _reads_memory(value):
+        return value
+    fresh = isinstance(value, BufferLoad) and any(value.buffer.same_as(b) for b in ev.builder.fresh)
+    return value if fresh else let(ev, "value", value, node)
 
 
 def assign_name(ev, name, value, node):

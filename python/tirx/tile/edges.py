@@ -8,7 +8,7 @@ Regions start inside the buffer or past its end, never before element 0.
 from __future__ import annotations
 
 from ..ir import FloatImm, PrimExpr, StringImm, const
-from .builder import as_int
+from .builder import as_int, expr_text
 from .operand import box_of
 from .registry import fail
 
@@ -60,6 +60,10 @@ def _room(op, ctx):
     limits, conditions = {}, []
     for i, start in enumerate(op.starts):
         whole = op.facts.shape[i]
+        if as_int(start) is None and not ctx.analyzer.can_prove(start >= 0):
+            fail(
+                f"oob= needs a start that cannot be negative, and dimension {i} starts at {expr_text(start)}"
+            )
         d = op.kept.index(i) if i in op.kept else None
         if _inside(start, 1 if d is None else extents[d], whole, ctx):
             continue

@@ -232,6 +232,24 @@ void CudaPrinter::PrintEvaluate(const EvaluateNode* n) {
   Finish(n->span);
 }
 
+namespace {
+
+/*! Whether a loop's body could change the value of `e`: it reads memory or calls for effects. */
+bool MayChange(const PrimExpr& e) {
+  struct Finder : StmtVisitor {
+    bool found{false};
+    void VisitBufferLoad(const BufferLoadNode*) override { found = true; }
+    void VisitCall(const CallNode* n) override {
+      found = found || !IsPureIntrinsic(n->op);
+      StmtVisitor::VisitCall(n);
+    }
+  } finder;
+  finder(e);
+  return finder.found;
+}
+
+}  // namespace
+
 void CudaPrinter::PrintFor(const ForNode* n) {
   if (n->kind != "serial" && n->kind != "unroll") {
     Diag("verify", "codegen-loop", n->span)
@@ -239,10 +257,18 @@ void CudaPrinter::PrintFor(const ForNode* n) {
         .Required("serial or unroll (native stage)")
         .Throw();
   }
+  std::string end;
+  if (MayChange(n->min) || MayChange(n->extent)) {
+    // C++ would evaluate the bound again on every turn; a loop of the IR has one number of turns.
+    end = names_.Define(std::string(n->loop_var->name) + "_end");
+    out_.Line("const " + CType(n->loop_var->dtype) + " " + end + " = " +
+              Text(n->min + n->extent, kAssign) + ";");
+  }
   if (n->kind == "unroll") out_.Line("#pragma unroll");
   names_.Open();
   analyzer_.Bind(n->loop_var, Range(n->min, n->extent));
-  std::string lower = Text(n->min, kAssign), upper = Text(n->min + n->extent, kRelation + 1);
+  std::string lower = Text(n->min, kAssign);
+  std::string upper = end.empty() ? Text(n->min + n->extent, kRelation + 1) : end;
   std::string name = names_.Define(std::string(n->loop_var->name));
   vars_[n->loop_var.get()] = name;
   out_.Begin();

@@ -64,6 +64,8 @@ def compute(op, values):
     if op in BINARY:
         return _binary(op, *values)
     if op == "fma":
+        if "float" not in str(values[0].dtype):
+            return values[0] * values[1] + values[2]
         return call(values[0].dtype, "tx.fma", values)
     return select(values[2], values[0], values[1])
 
@@ -130,6 +132,11 @@ def _sources(call_):
 
 def _computable(call_, ctx):
     s = _sources(call_)
+    if call_.op in (*UNARY, "fdiv") and "float" not in str(s.dtype):
+        raise call_.error(
+            TypeMismatch, f"{call_.op} is a function of floats", code="operand-not-a-float",
+            found=f"elements of {s.dtype}", required="a float dtype", hint="Tx.cast converts between dtypes",
+        )  # fmt: skip
     operands = [s.dst, *s.regions]
     for op in s.regions:
         if not _broadcasts(op, s.dst):
