@@ -12,8 +12,20 @@ import ast
 from .. import _ffi_api as _api
 from ..errors import ScriptError, TirxError, TypeMismatch
 from ..ir import (
-    Binary, Broadcast, Buffer, BufferLoad, Call, Cast, FloatImm, IntImm, Not, PrimExpr, Ramp, Select, Var,
-)  # fmt: skip
+    Binary,
+    Broadcast,
+    Buffer,
+    BufferLoad,
+    Call,
+    Cast,
+    FloatImm,
+    IntImm,
+    Not,
+    PrimExpr,
+    Ramp,
+    Select,
+    Var,
+)
 from . import index as ix
 from .operators import binary, python_failure
 from .scope import Scalar
