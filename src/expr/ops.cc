@@ -31,6 +31,22 @@ void ExprMeasure::Finish(PrimExprNode* node, const Span& span) const {
   node->size = static_cast<int32_t>(size_);
 }
 
+namespace {
+
+/*! What can neither be printed nor stored. */
+void CheckKeepable(const ffi::Any& value, const Span& span) {
+  static const std::unordered_set<std::string> refused = {
+      "ffi.BigInt", "ffi.Function", "ffi.Module", "ffi.Tensor", "ffi.OpaquePyObject"};
+  if (refused.count(value.GetTypeKey()) == 0) return;
+  Diag("type", "bad-value", span)
+      .Message("an attribute cannot hold this value")
+      .Found("a value of type " + value.GetTypeKey())
+      .Required("None, bools, 64-bit integers, floats, strings, IR, and lists and dicts of those")
+      .Throw();
+}
+
+}  // namespace
+
 void ExprMeasure::AddValue(const ffi::Any& value, const Span& span, int32_t level) {
   if (level > kMaxValueDepth) {
     Diag("type", "value-too-deep", span)
@@ -47,6 +63,8 @@ void ExprMeasure::AddValue(const ffi::Any& value, const Span& span, int32_t leve
     for (const auto& [k, v] : value.cast<ffi::Map<ffi::Any, ffi::Any>>()) {
       AddValue(v, span, level + 1);
     }
+  } else if (value.type_index() >= ffi::TypeIndex::kTVMFFIStaticObjectBegin) {
+    CheckKeepable(value, span);
   }
 }
 
@@ -210,6 +228,9 @@ PrimExpr MakeCast(DType t, PrimExpr value, Span span) {
     return MakeBroadcast(MakeCast(ElementOf(t), value, span), t.lanes, span);
   }
   CheckCast(value->dtype, t, span);
+  if (auto* wide = value.as<BroadcastNode>()) {
+    return MakeBroadcast(MakeCast(ElementOf(t), wide->value, span), wide->lanes, span);
+  }
   if (auto folded = FoldCast(t, value)) return *folded;
   auto n = ffi::make_object<CastNode>();
   ExprMeasure measure;

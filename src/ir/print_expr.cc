@@ -314,13 +314,19 @@ std::string InstructionName(std::string_view name) {
 
 namespace {
 
+bool SameOperand(const PrimExpr& a, const PrimExpr& b) {
+  auto *ia = a.as<IntImmNode>(), *ib = b.as<IntImmNode>();
+  return a.same_as(b) || (ia && ib && ia->dtype == ib->dtype && ia->value == ib->value);
+}
+
 /*! Whether T.<op>(args) builds exactly this call: instr_call converts operands that do not fit. */
 bool BuildsTheSame(const CallNode* n) {
   if (FindInstr(n->op) == nullptr) return false;
   try {
     Call again = MakeInstrCall(n->op, n->args, {}, {});
     bool same = again->dtype == n->dtype && again->args.size() == n->args.size();
-    for (size_t i = 0; same && i < n->args.size(); ++i) same = again->args[i].same_as(n->args[i]);
+    for (size_t i = 0; same && i < n->args.size(); ++i)
+      same = SameOperand(again->args[i], n->args[i]);
     return same;
   } catch (const ffi::Error&) {
     return false;

@@ -63,6 +63,7 @@ void ScriptPrinter::Line(const std::string& text) {
 }
 
 std::string ScriptPrinter::Hoist(const PrimExpr& e) {
+  if (!lines_) return "";
   auto it = hoisted_.find(e.get());
   if (it != hoisted_.end()) return it->second;
   std::string rest;
@@ -80,7 +81,7 @@ std::string ScriptPrinter::Hoist(const PrimExpr& e) {
 }
 
 void ScriptPrinter::Root(const PrimExpr& e, Literal literal) {
-  if (e->size > kSearchSize) SharedParts(&shared_).VisitExpr(e);
+  if (lines_ && e->size > kSearchSize) SharedParts(&shared_).VisitExpr(e);
   Expr(e, Prec::kAny, literal);
 }
 
@@ -394,6 +395,7 @@ void ScriptPrinter::KernelText(const KernelNode* n) {
 }
 
 std::string ScriptPrinter::Print(const ffi::Any& node, bool lines) {
+  lines_ = lines;
   if (auto* s = node.as<StmtNode>()) {
     Statement(GetRef<Stmt>(s));
   } else if (auto* f = node.as<PrimFuncNode>()) {

@@ -54,6 +54,7 @@ class ScriptPrinter : public ExprPrinter {
   void KernelText(const KernelNode* n);
   void Decorated(const PrimFunc& f);
 
+  bool lines_{true};  //!< false: one line, so nothing is named on a line before
   std::string out_;
   int indent_{0};
   std::unordered_map<const PrimExprNode*, std::string> hoisted_;  //!< of the current statement

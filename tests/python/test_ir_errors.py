@@ -71,6 +71,8 @@ CASES = {
     "depth of attributes": lambda: ir.call("int32", "my.op", [], {"k": deep(999)}),
     "size": lambda: wide(30),
     "value depth": lambda: ir.call("int32", "my.op", [], {"k": nested_list(40)}),
+    "value": lambda: ir.AttrStmt("k", [1, {"f": print}]),
+    "huge value": lambda: ir.AttrStmt("k", 2**64),
     # buffers
     "rank": lambda: ir.BufferLoad(A, [0]),
     "index": lambda: ir.BufferLoad(A, [0, F]),

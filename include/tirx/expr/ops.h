@@ -64,7 +64,8 @@ class ExprMeasure {
   int64_t size_{1};
 };
 constexpr int32_t kMaxValueDepth = 32;
-/*! Raises "value-too-deep" when lists and dicts in an attribute nest past kMaxValueDepth. */
+/*! Raises "value-too-deep" when lists and dicts in an attribute nest past kMaxValueDepth, and
+ *  "bad-value" for what can neither be printed nor stored (functions, tensors, huge integers). */
 void CheckValue(const ffi::Any& value, const Span& span);
 
 inline PrimExpr operator+(PrimExpr a, PrimExpr b) { return MakeBinary(BinOp::kAdd, a, b); }
