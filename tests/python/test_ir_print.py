@@ -10,6 +10,7 @@ import pytest
 from generators import TEXTS, imm, program
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tirx import ir
 from tirx.script import T
 from tirx.targets.cuda import instructions

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from generators import TEXTS, Programs, imm, program
+
 from tirx import ir, layout
 from tirx import layout as L
 from tirx.script import T, Tx, from_source
