@@ -1,6 +1,8 @@
 #include <tirx/codegen/printer.h>
 
+#include <algorithm>
 #include <cctype>
+#include <cstdlib>
 
 namespace tirx {
 namespace codegen {
@@ -32,9 +34,10 @@ std::string NameTable::Define(const std::string& hint) {
 void NameTable::Close() {
   for (const std::string& name : blocks_.back()) {
     visible_.erase(name);
-    // The number may be used again by the next block with such a name.
+    // The next block may use the number again.
     size_t cut = name.rfind('_');
-    if (cut != std::string::npos) next_.erase(name.substr(0, cut));
+    auto next = cut == std::string::npos ? next_.end() : next_.find(name.substr(0, cut));
+    if (next != next_.end()) next->second = std::min(next->second, std::atoi(&name[cut + 1]) - 1);
   }
   blocks_.pop_back();
 }

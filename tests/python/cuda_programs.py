@@ -13,7 +13,7 @@ from tirx import _ffi_api, ir
 
 THREADS, CTAS, PER_THREAD = 32, 2, 8
 TOTAL = THREADS * CTAS * PER_THREAD
-_INTS = ("int32", "int64", "uint32", "uint8", "int16")
+_INTS = ("int32", "int64", "uint32", "uint8", "int16", "uint16")
 
 
 class Program:
@@ -37,13 +37,15 @@ class Program:
         r = self.r
         if depth == 0 or r.random() < 0.2:
             return self.integer_leaf(dtype)
-        kind = r.choice(["binary", "binary", "divide", "bits", "select", "cast", "minmax"])
+        kind = r.choice(["binary", "binary", "divide", "bits", "select", "cast", "minmax", "unary"])
         a = self.integer(dtype, depth - 1)
         if kind == "divide":
             op = r.choice(["floordiv", "floormod", "truncdiv", "truncmod"])
             return ir.Binary(op, a, ir.const(r.choice([1, 2, 3, 8, 10]), dtype))
         if kind == "cast":
             return self.small(self.integer(r.choice(_INTS), depth - 1)).astype(dtype)
+        if kind == "unary":
+            return r.choice([~a, ir.Binary("shift_right", a, ir.const(1, dtype))])
         b = self.integer(dtype, depth - 1)
         if kind == "select":
             return _ffi_api.select(self.condition(depth - 1), a, b, None)

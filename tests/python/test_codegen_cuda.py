@@ -228,6 +228,7 @@ def test_clean_when_a_result_is_ignored():
     needs_nvrtc()
     x, r = local("x", 1), local("r", 4)
     body = [ir.AllocBuffer(x), store(x, 0, load(B, 0)), ir.AllocBuffer(r), store(r, 1, load(B, 0))]
+    body += [store(x, 0, load(x, 0) * load(x, 0)), ir.Bind(ir.Var("n", "float32"), load(r, 1))]
     assert cuda.assemble(kernel(body, [A, B]), "cuda/sm_80").warnings == []
 
 

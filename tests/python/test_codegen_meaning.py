@@ -37,7 +37,7 @@ def _compile(sources, folder):
 
 
 _C_TYPES = {"int32": "int *", "int64": "long long *", "uint32": "unsigned *", "uint8": "unsigned char *",
-            "int16": "short *", "float32": "float *"}  # fmt: skip
+            "int16": "short *", "uint16": "unsigned short *", "float32": "float *"}  # fmt: skip
 
 
 @pytest.mark.slow

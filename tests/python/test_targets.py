@@ -1,12 +1,14 @@
 """Targets as values and calls of instructions against the table."""
 
+from pathlib import Path
+
 import pytest
 
 import tirx
 from tirx import _ffi_api, ir
 from tirx.errors import TargetError, TypeMismatch
 from tirx.targets.cuda import ARCHS
-from tirx.targets.cuda.instructions import nearest_names, table
+from tirx.targets.cuda.instructions import coverage, nearest_names, table
 
 LOCAL = ir.Buffer.make("r", [4], "float32", "local")
 SHARED = ir.Buffer.make("s", [64], "float16", "shared")
@@ -94,6 +96,15 @@ def test_a_place_of_the_same_width_is_a_destination():
 def test_the_simulator_knows_every_meaning_and_each_is_used():
     meanings = {str(name) for name in _ffi_api.sim_meanings()}
     assert {decl.sim for decl in table().values() if decl.sim} == meanings
+
+
+def test_the_coverage_page_is_current(request):
+    page = Path(__file__).parent.parent.parent / "docs" / "instructions.md"
+    if request.config.getoption("--update-goldens"):
+        page.write_text(coverage())
+    assert page.read_text() == coverage(), (
+        "run python -m tirx.targets.cuda.instructions > docs/instructions.md"
+    )
 
 
 def test_table_is_consistent():

@@ -1,6 +1,6 @@
 /*!
  * The instruction table as C++ sees it. Declarations are written in Python
- * (targets/<name>/instructions.py) and arrive here on first use through the hook
+ * (targets/<name>/instructions/) and arrive here on first use through the hook
  * "tx.instr_lookup"; printer, verifier and simulator read this one table.
  */
 #ifndef TIRX_IR_INSTR_H_

@@ -106,6 +106,8 @@ void CudaPrinter::Intrinsic(const CallNode* n, int level) {
   if (op == "tx.reinterpret") return Reinterpret(n, level);
   if (op == "tx.func_call") return FuncCall(n);
   if (op == "tx.bitwise_not") {
+    // C promotes a small unsigned operand to int, whose complement is negative.
+    if (IsUnsigned(n->dtype) && n->dtype.bits < 32) out_.text += "(" + CType(n->dtype) + ")";
     out_.text += IsBool(n->dtype) ? "!" : "~";
     return Expr(n->args[0], kUnary);
   }

@@ -178,8 +178,12 @@ void CudaPrinter::Infix(const BinaryNode* n, const char* symbol, int strength, i
   if (wraps) out_.text += "(" + CType(n->dtype) + ")";
   bool parens = wraps || strength < level || IsMixed(strength, level);
   if (parens) out_.text += "(";
+  // Two 16-bit factors are ints in C, whose product may overflow.
+  bool widened = n->kind() == BinOp::kMul && IsUnsigned(n->dtype) && n->dtype.bits == 16;
+  if (widened) out_.text += "(unsigned)";
   bool shift = strength == kShift;
-  shift ? Expr(n->a, strength) : Operand(n->a, strength, n->b);
+  int left = widened ? static_cast<int>(kUnary) : strength;
+  shift ? Expr(n->a, left) : Operand(n->a, left, n->b);
   out_.text += std::string(" ") + symbol + " ";
   // C groups to the left; only x - (y - z) and the like need parentheses on the right.
   bool associative = n->kind() == BinOp::kAnd || n->kind() == BinOp::kOr || IsBitwise(strength);

@@ -141,7 +141,7 @@ void CudaPrinter::PrintAlloc(const AllocBufferNode* n, const BufferStoreNode* fi
     out_.text += SharedStorage(b, name);
     return Finish(n->span);
   }
-  if (!use.read) out_.text += "[[maybe_unused]] ";
+  if (use.reads <= 0) out_.text += "[[maybe_unused]] ";
   int64_t align = std::max<int64_t>(use.align, b->align);
   if (align > StorageBytes(b->dtype, 1)) {
     out_.text += "alignas(" + std::to_string(align) + ") ";

@@ -68,13 +68,15 @@ class UsageFinder : public StmtVisitor {
     VisitExpr(n->buffer->elem_offset);
   }
   void VisitBufferLoad(const BufferLoadNode* n) override {
-    Storage(n->buffer)->read = true;
+    if (n->buffer->data.get() != stored_) Storage(n->buffer)->reads += step_;
     Access(n->buffer, n->indices);
   }
   void VisitBufferStore(const BufferStoreNode* n) override {
     Storage(n->buffer)->written = true;
     Access(n->buffer, n->indices);
+    stored_ = n->buffer->data.get();
     VisitExpr(n->value);
+    stored_ = nullptr;
   }
   void VisitCast(const CastNode* n) override {
     Note(n->dtype);
@@ -109,7 +111,8 @@ class UsageFinder : public StmtVisitor {
   }
   void MarkEscape(const VarNode* pointer) {
     StorageUse& use = result.storage[pointer];
-    use.read = use.written = true;
+    use.written = true;
+    use.reads += step_;
   }
   void Access(const Buffer& b, const ffi::Array<PrimExpr>& indices) {
     VisitBuffer(b);
@@ -122,7 +125,7 @@ class UsageFinder : public StmtVisitor {
   void VisitAddress(const CallNode* address, bool written) {
     auto* load = address->args[0].as<BufferLoadNode>();
     if (!load) return VisitExpr(address->args[0]);
-    Storage(load->buffer)->read = true;
+    Storage(load->buffer)->reads += step_;
     if (written) Storage(load->buffer)->written = true;
     Access(load->buffer, load->indices);
   }
@@ -130,7 +133,7 @@ class UsageFinder : public StmtVisitor {
     auto* load = arg.as<BufferLoadNode>();
     if (op && op->space == "reg" && op->Writes() && load) {
       Storage(load->buffer)->written = true;
-      if (op->Reads()) Storage(load->buffer)->read = true;
+      if (op->Reads()) Storage(load->buffer)->reads += step_;
       return Access(load->buffer, load->indices);
     }
     auto* call = arg.as<CallNode>();
@@ -138,13 +141,14 @@ class UsageFinder : public StmtVisitor {
     if (call && call->op == "tx.address_of" && reads) return VisitAddress(call, false);
     if (auto* var = arg.as<VarNode>(); var && reads) {
       result.references[var] += step_;
-      result.storage[var].read = true;
+      result.storage[var].reads += step_;
       return;
     }
     VisitExpr(arg);
   }
 
   std::vector<const BindNode*> binds_;
+  const VarNode* stored_ = nullptr;  //!< what the store being visited writes
   int step_ = 1;
 };
 

@@ -15,10 +15,11 @@ namespace codegen {
 
 /*! How the storage behind one data variable is used. */
 struct StorageUse {
-  bool read = false;
+  /*! Places that read it, except in values stored to it again and in definitions nobody uses. */
+  int reads = 0;
   bool written = false;  //!< or its address escapes to where that is not known
   int64_t align = 1;     //!< bytes that the widest access needs
-  bool Used() const { return read || written; }
+  bool Used() const { return reads > 0 || written; }
 };
 
 struct Usage {

@@ -59,3 +59,43 @@ def _shared_parts(a: str, b: str) -> int:
     ours, theirs = a.split("."), b.split(".")
     differ = (i for i, (x, y) in enumerate(zip(ours, theirs)) if x != y)
     return next(differ, min(len(ours), len(theirs)))
+
+
+def coverage() -> str:
+    """docs/instructions.md: every instruction with its operands, its features and whether it is simulated."""
+    lines = [_HEAD]
+    for family in FAMILIES:
+        module = importlib.import_module("." + family, __name__)
+        lines += [
+            f"## {module.__doc__.splitlines()[0].split(' (PTX')[0].rstrip('.')}",
+            "",
+            _COLUMNS,
+            "| --- " * 5 + "|",
+        ]
+        lines += [_row(decl) for decl in module.declarations()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+_HEAD = """# Instructions of CUDA
+
+Made from the declarations by `python -m tirx.targets.cuda.instructions`. `(x)` may be left out, `[x]` is a pointer,
+`-> x` is written, `#x` is a constant.
+"""
+_COLUMNS = "| instruction | operands | value | needs | simulated |"
+
+
+def _row(decl) -> str:
+    operands = ", ".join(_operand(o) for o in decl.instr().operands)
+    value = decl.result.replace("=", "as ")
+    cells = (f"`{decl.name}`", operands, value, ", ".join(decl.features), "no" if decl.unsupported else "yes")
+    return "| " + " | ".join(cells) + " |"
+
+
+def _operand(operand) -> str:
+    text = f"[{operand.name}]" if str(operand.space) in ("shared", "global", "generic") else str(operand.name)
+    if str(operand.space) == "imm":
+        text = "#" + text
+    if str(operand.space) == "reg" and "w" in str(operand.access):
+        text = "-> " + text
+    return f"({text})" if operand.otherwise is not None else text
