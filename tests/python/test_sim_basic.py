@@ -70,13 +70,13 @@ def test_while_runs_until_every_lane_is_done():
     assert got.tolist() == [collatz(t + 1) for t in range(32)]
 
 
-def reverse_through_shared(sync=True, threads=64):
+def reverse_through_shared(sync="cuda.cta_sync", threads=64):
     k = Builder(threads=threads)
     a, b = k.buffer("A", threads), k.buffer("B", threads)
     sm = k.alloc("sm", threads)
     k.store(sm, tid(), k.load(a, tid()))
     if sync:
-        k.sync()
+        k.call(sync)
     k.store(b, tid(), k.load(sm, threads - 1 - tid()))
     return k
 
@@ -91,7 +91,7 @@ def test_exchange_through_shared_memory(schedule):
 
 @pytest.mark.parametrize("observers, code", [(("init",), "uninitialised-read"), (("race",), "shared-race")])
 def test_a_missing_barrier_is_reported(observers, code):
-    k = reverse_through_shared(sync=False)
+    k = reverse_through_shared(sync=None)
     x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
     with pytest.raises(errors.SimError) as e:
         k.run(x, y, observers=observers)
@@ -100,15 +100,20 @@ def test_a_missing_barrier_is_reported(observers, code):
 
 def test_a_missing_barrier_changes_the_output_with_all_observers_off():
     x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
-    reverse_through_shared(sync=False).run(x, y, observers=())
+    reverse_through_shared(sync=None).run(x, y, observers=())
     assert np.isnan(y[:32]).all()
 
 
-def test_a_missing_barrier_inside_one_warp_is_legal_lockstep():
-    k = reverse_through_shared(sync=False, threads=32)
+def test_lanes_of_one_warp_need_a_warp_barrier():
+    """The values are right, because the simulated lanes stay together; the hardware's need not."""
+    k = reverse_through_shared(sync=None, threads=32)
     x, y = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
-    k.run(x, y)
-    assert (y == x[::-1]).all()
+    with pytest.raises(errors.SimError) as e:
+        k.run(x, y)
+    assert (y == x[::-1]).all() and e.value.code == "lane-race"
+    assert "thread 0 reads byte 124 of sm, which lane 31 of the same warp wrote" in e.value.found
+    assert (e.value.location.line, e.value.notes[0][0].line) == (4, 3)
+    reverse_through_shared(sync="cuda.warp_sync", threads=32).run(x, y)
 
 
 def test_out_of_bounds_names_buffer_index_thread_and_line():

@@ -128,6 +128,25 @@ def test_a_producer_that_only_arrives_and_exits(schedule, seed):
     assert (y == np.arange(32)).all()
 
 
+def test_what_a_producer_does_after_its_arrival_is_not_covered():
+    k = Builder(threads=64)
+    sm, out = k.alloc("sm", 64), k.buffer("out", 32)
+    t = k.bind("t", tid())
+
+    def produce():
+        k.store(sm, t, ir.FloatImm("float32", 1.0))
+        named(k, 64, op="arrive")
+        k.store(sm, t + 32, ir.FloatImm("float32", 2.0))
+
+    def consume(first):
+        named(k, 64)
+        k.store(out, t - 32, k.load(sm, t - 32 + first))
+
+    k.if_(t // 32 == 0, produce, lambda: consume(32))
+    e = expect(k, "shared-race", np.zeros(32, np.float32))
+    assert e.notes[0][0].line == 6
+
+
 def test_counts_that_differ():
     e = expect(
         producer_consumer(consumer_count=32 * 2, producer_count=32), "deadlock", np.zeros(32, np.float32)

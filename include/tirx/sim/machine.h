@@ -110,6 +110,8 @@ struct Warp {
   // observers
   std::vector<std::array<uint32_t, 4>> local_init;  //!< per row and byte: lanes written
   Clock clock;
+  uint32_t epoch{0};  //!< grows when the lanes synchronise (warp and CTA barriers)
+  uint32_t stamp{0};  //!< grows with every observed access
   std::vector<uint8_t> row_store;
   std::vector<int64_t> scalar_store;
 
@@ -140,16 +142,24 @@ struct Barrier {
   bool reduces{false};
   int32_t population{0}, threads{0};   //!< of a reduction: set predicates, participants
   std::array<int32_t, kLanes> locs{};  //!< by warp
+  Clock clock;                         //!< what the warps knew when they arrived
   int64_t completions{0};
+};
+
+/*! One side of a possible conflict: which lanes of which warp touched a byte, and when. */
+struct Touch {
+  uint32_t clock{0};  //!< the warp's own component of its vector clock; 0: never
+  uint32_t epoch{0};  //!< Warp::epoch
+  uint32_t lanes{0};
+  int32_t loc{0};
+  uint8_t warp{0};
 };
 
 /*! What the observers remember about one byte of shared memory. */
 struct ShadowByte {
-  uint32_t write_clock{0}, write_cta{0};
-  int32_t write_loc{0};
-  uint32_t read_clock[2]{0, 0};
-  int32_t read_loc[2]{0, 0};
-  uint8_t write_warp{0}, read_warp[2]{0, 0};
+  uint32_t cta{0};    //!< serial of the CTA that the rest is about
+  uint32_t stamp{0};  //!< Warp::stamp of the last write
+  Touch write, read[2];
 };
 
 enum : uint8_t { kPoisoned = 0, kInitialised = 1, kInFlight = 2 };
@@ -171,7 +181,6 @@ struct Cta {
   std::vector<ShadowByte> shadow;  //!< per byte of shared, when raced or init is observed
   std::vector<Warp> warps;
   std::array<Barrier, 16> barriers;
-  std::vector<Clock> barrier_clock;  //!< what the arrived warps knew, per barrier
   int exited{0};
 };
 
@@ -304,8 +313,9 @@ void ObserveAccess(Warp& w, int32_t loc, const Access& a);
 void CheckReplicas(Warp& w, const Ins& i, const Access& a);
 void ReportLocalPoison(Warp& w, int32_t loc, const std::string& name, uint32_t lanes);
 void ReportDeadlock(Machine* m);
-/*! Joins clocks when a barrier completes; called with the warps that took part. */
-void JoinClocks(Cta* c, uint32_t arrived, uint32_t waiting);
+/*! What the warp did so far happens before whatever joins `clock`; what follows does not. */
+void PublishClock(Warp& w, Clock* clock);
+void JoinClock(Warp& w, const Clock& clock);
 
 }  // namespace sim
 }  // namespace tirx

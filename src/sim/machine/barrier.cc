@@ -80,10 +80,10 @@ void WriteReduction(Warp& w, const Barrier& b) {
 }
 
 void Complete(Cta* c, Barrier* b) {
-  JoinClocks(c, b->arrived_warps, b->waiting);
   ForLanes(b->waiting, [&](int i) {
     Warp& w = c->warps[i];
     if (b->reduces) WriteReduction(w, *b);
+    JoinClock(w, b->clock);
     w.status = Status::kReady;
     w.wait_barrier = -1;
   });
@@ -103,6 +103,7 @@ void ArriveBarrier(Warp& w, int32_t loc, int64_t id, int64_t threads, BarrierOp 
   if (!CheckState(w, loc, id, b, expected, op)) return;
   b.expected = expected;
   b.reduces = op == BarrierOp::kReduce;
+  PublishClock(w, &b.clock);
   b.arrived += kLanes;
   b.arrived_warps |= 1u << w.id;
   b.locs[w.id] = loc;

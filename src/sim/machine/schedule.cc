@@ -86,6 +86,7 @@ void ResetWarp(Machine* m, Warp* w) {
   w->groups.clear();
   w->clock.assign(w->cta->warps.size(), 0);
   w->clock[w->id] = 1;
+  w->epoch = 1;
   std::copy(m->scalars.begin(), m->scalars.end(), w->scalar_store.begin());
   const Cta& c = *w->cta;
   w->s[kSWarpBase] = static_cast<int64_t>(w->id) * kLanes;

@@ -4,6 +4,8 @@
  * Each byte remembers its last write and two reads of different warps, with the vector clock
  * component of the warp at that time. An access conflicts when an earlier one by another warp, at
  * least one of them a write, is not covered by the clock of this warp: no barrier lies between.
+ * Lanes of one warp conflict when no warp or CTA barrier lies between their two instructions: since
+ * sm_70 the lanes of a warp need not stay together (CUDA C++ Programming Guide, 16.6).
  * Remembering two readers of different warps finds every write-after-read of one reader; a later
  * reader may replace an older one, so that a race can be missed but none is invented.
  */
@@ -29,76 +31,91 @@ Finding PoisonFinding(Warp& w, int32_t loc, const Access& a, int lane, uint64_t 
   f.found = LaneName(w, lane) + " reads byte " + AllocationAt(p, byte);
   f.required = flight ? "cp.async.wait_group by the copying thread, then a barrier, before the read"
                       : "a write that happens before the read";
-  if (flight && shadow[byte].write_cta == w.cta->serial) {
-    f.notes.emplace_back(shadow[byte].write_loc, "the copy was issued here");
+  if (flight && shadow[byte].cta == w.cta->serial) {
+    f.notes.emplace_back(shadow[byte].write.loc, "the copy was issued here");
     return f;
   }
   // Who wrote the nearest written byte of the same allocation tells which loop stopped short.
   for (uint64_t d = 1; d < 4096; ++d) {
     for (uint64_t n : {byte - d, byte + d}) {
       if (n >= w.cta->state.size() || w.cta->state[n] != kInitialised) continue;
-      if (shadow[n].write_cta != w.cta->serial) continue;
-      f.notes.emplace_back(shadow[n].write_loc, std::to_string(d) + " bytes away, " +
+      if (shadow[n].cta != w.cta->serial) continue;
+      f.notes.emplace_back(shadow[n].write.loc, std::to_string(d) + " bytes away, " +
                                                     AllocationAt(p, n) +
                                                     " was last written here by warp " +
-                                                    std::to_string(shadow[n].write_warp));
+                                                    std::to_string(shadow[n].write.warp));
       return f;
     }
   }
   return f;
 }
 
-void ReportRace(Warp& w, int32_t loc, const Access& a, uint64_t byte, int other_warp,
-                int32_t other_loc, bool other_write) {
+std::string Toucher(const Warp& w, const Touch& t, bool write) {
+  std::string who =
+      t.warp == w.id ? MaskName(t.lanes) + " of the same warp" : "warp " + std::to_string(t.warp);
+  return who + (write ? " wrote" : " read");
+}
+
+void ReportRace(Warp& w, int32_t loc, const Access& a, int lane, uint64_t byte, const Touch& other,
+                bool wrote) {
+  bool same_warp = other.warp == w.id;
   Finding f;
-  f.code = "shared-race";
-  f.message = "two warps access shared memory with nothing that orders them";
+  f.code = same_warp ? "lane-race" : "shared-race";
+  f.message = std::string(same_warp ? "two lanes of a warp" : "two warps") +
+              " access shared memory with nothing that orders them";
   f.loc = loc;
-  f.found = WarpName(w) + (a.write ? " writes " : " reads ") + AllocationAt(*w.prog, byte) +
-            ", which warp " + std::to_string(other_warp) + (other_write ? " wrote" : " read") +
+  f.found = LaneName(w, lane) + (a.write ? " writes byte " : " reads byte ") +
+            AllocationAt(*w.prog, byte) + ", which " + Toucher(w, other, wrote) +
             " with no barrier in between";
-  f.required = "a barrier that both warps take part in, between the two accesses";
-  f.notes.emplace_back(other_loc, "the other access");
+  f.required = same_warp ? "cuda.warp_sync (or a wider barrier) between the two accesses"
+                         : "a barrier that both warps take part in, between the two accesses";
+  f.notes.emplace_back(other.loc, "the other access");
   w.m->Report(std::move(f));
 }
 
-/*! Whether w's clock covers what `warp` did at `clock`. */
-bool Ordered(const Warp& w, int warp, uint32_t clock) {
-  return w.id == warp || w.clock[warp] >= clock || clock == 0;
+/*! Whether `t` happens before what `lane` of w does now. */
+bool Ordered(const Warp& w, int lane, const Touch& t) {
+  if (t.clock == 0) return true;
+  if (t.warp != w.id) return w.clock[t.warp] >= t.clock;
+  return t.epoch != w.epoch || (t.lanes & ~(1u << lane)) == 0;
 }
 
-bool TrackWrite(Warp& w, int32_t loc, const Access& a, uint64_t at, ShadowByte* s) {
-  bool clean = true;
-  if (!Ordered(w, s->write_warp, s->write_clock)) {
-    ReportRace(w, loc, a, at, s->write_warp, s->write_loc, true);
-    clean = false;
-  }
-  for (int k = 0; k < 2 && clean; ++k) {
-    if (Ordered(w, s->read_warp[k], s->read_clock[k])) continue;
-    ReportRace(w, loc, a, at, s->read_warp[k], s->read_loc[k], false);
-    clean = false;
-  }
-  s->write_warp = static_cast<uint8_t>(w.id);
-  s->write_clock = w.clock[w.id];
-  s->write_loc = loc;
-  return clean;
+void Remember(const Warp& w, int32_t loc, int lane, Touch* t) {
+  bool joins = t->warp == w.id && t->clock == w.clock[w.id] && t->epoch == w.epoch;
+  t->lanes = (joins ? t->lanes : 0) | 1u << lane;
+  t->warp = static_cast<uint8_t>(w.id);
+  t->clock = w.clock[w.id];
+  t->epoch = w.epoch;
+  t->loc = loc;
 }
 
-bool TrackRead(Warp& w, int32_t loc, const Access& a, uint64_t at, ShadowByte* s) {
-  bool clean = Ordered(w, s->write_warp, s->write_clock);
-  if (!clean) ReportRace(w, loc, a, at, s->write_warp, s->write_loc, true);
-  int slot = s->read_clock[0] == 0 || s->read_warp[0] == w.id ? 0 : 1;
-  s->read_warp[slot] = static_cast<uint8_t>(w.id);
-  s->read_clock[slot] = w.clock[w.id];
-  s->read_loc[slot] = loc;
+bool TrackWrite(Warp& w, int32_t loc, const Access& a, int lane, uint64_t at, ShadowByte* s) {
+  bool same_store = s->stamp == w.stamp && s->write.warp == w.id;  // for the replica observer
+  const Touch* conflict = same_store || Ordered(w, lane, s->write) ? nullptr : &s->write;
+  bool wrote = conflict != nullptr;
+  for (const Touch& r : s->read) {
+    if (!conflict && !Ordered(w, lane, r)) conflict = &r;
+  }
+  if (conflict) ReportRace(w, loc, a, lane, at, *conflict, wrote);
+  s->write.lanes = 0;
+  Remember(w, loc, lane, &s->write);
+  s->stamp = w.stamp;
+  return !conflict;
+}
+
+bool TrackRead(Warp& w, int32_t loc, const Access& a, int lane, uint64_t at, ShadowByte* s) {
+  bool clean = Ordered(w, lane, s->write);
+  if (!clean) ReportRace(w, loc, a, lane, at, s->write, true);
+  int slot = s->read[0].clock == 0 || s->read[0].warp == w.id ? 0 : 1;
+  Remember(w, loc, lane, &s->read[slot]);
   return clean;
 }
 
 ShadowByte* Fresh(Warp& w, uint64_t at) {
   ShadowByte* s = &w.cta->shadow[at];
-  if (s->write_cta != w.cta->serial) {
+  if (s->cta != w.cta->serial) {
     *s = ShadowByte{};
-    s->write_cta = w.cta->serial;
+    s->cta = w.cta->serial;
   }
   return s;
 }
@@ -124,16 +141,15 @@ void CheckShared(Warp& w, int32_t loc, const Access& a) {
 
 void TrackShared(Warp& w, int32_t loc, const Access& a) {
   bool clean = true;
+  ++w.stamp;
   ForLanes(a.mask, [&](int l) {
     for (int k = 0; k < a.bytes; ++k) {
       uint64_t at = a.addr[l] + k;
       ShadowByte* s = Fresh(w, at);
       if (!w.m->opt.race) {  // init alone: remember who wrote
-        if (!a.write) continue;
-        s->write_loc = loc;
-        s->write_warp = static_cast<uint8_t>(w.id);
+        if (a.write) Remember(w, loc, l, &s->write);
       } else if (clean) {
-        clean = a.write ? TrackWrite(w, loc, a, at, s) : TrackRead(w, loc, a, at, s);
+        clean = a.write ? TrackWrite(w, loc, a, l, at, s) : TrackRead(w, loc, a, l, at, s);
       }
     }
   });
@@ -142,21 +158,19 @@ void TrackShared(Warp& w, int32_t loc, const Access& a) {
 void MarkShared(Warp& w, int32_t loc, uint64_t base, int64_t bytes, uint8_t state) {
   if (w.cta->state.empty()) return;
   std::fill_n(w.cta->state.data() + base, bytes, state);
-  for (int64_t k = 0; k < bytes; ++k) Fresh(w, base + k)->write_loc = loc;
+  for (int64_t k = 0; k < bytes; ++k) Fresh(w, base + k)->write.loc = loc;
 }
 
-void JoinClocks(Cta* c, uint32_t arrived, uint32_t waiting) {
-  Clock joined(c->warps.size(), 0);
-  ForLanes(arrived, [&](int i) {
-    const Clock& k = c->warps[i].clock;
-    for (size_t j = 0; j < joined.size(); ++j) joined[j] = std::max(joined[j], k[j]);
-  });
-  ForLanes(waiting, [&](int i) {
-    Clock& k = c->warps[i].clock;
-    for (size_t j = 0; j < joined.size(); ++j) k[j] = std::max(joined[j], k[j]);
-  });
-  // What participants do from here on is not covered by this barrier.
-  ForLanes(arrived, [&](int i) { ++c->warps[i].clock[i]; });
+void PublishClock(Warp& w, Clock* clock) {
+  if (!w.m->opt.race) return;
+  clock->resize(w.clock.size());
+  for (size_t j = 0; j < clock->size(); ++j) (*clock)[j] = std::max((*clock)[j], w.clock[j]);
+  ++w.clock[w.id];
+}
+
+void JoinClock(Warp& w, const Clock& clock) {
+  for (size_t j = 0; j < clock.size(); ++j) w.clock[j] = std::max(w.clock[j], clock[j]);
+  ++w.epoch;
 }
 
 std::string AllocationAt(const Program& p, uint64_t offset) {

@@ -50,10 +50,11 @@ void NamedBarrier(Warp& w, const OpCall& c, int32_t loc) {
   ArriveBarrier(w, loc, id, count, c.p[0] ? BarrierOp::kArrive : BarrierOp::kSync);
 }
 
-/*! __syncwarp(mask): every lane of the mask must be here. */
+/*! __syncwarp(mask): every lane of the mask must be here. It orders the lanes' memory accesses. */
 void WarpBarrier(Warp& w, const OpCall& c, int32_t loc) {
   uint32_t member = c.args.empty() ? ~0u : w.Row(c.args[0].row)[std::countr_zero(w.mask)];
   if ((member & w.exist) != w.mask) ReportPartialWarp(w, c, loc);
+  ++w.epoch;
 }
 
 void ClusterMode(OpCall* c) {
