@@ -12,6 +12,7 @@ import json
 
 from . import _ffi_api as _api
 from . import errors
+from .targets import Target
 
 OBSERVERS = ("bounds", "init", "sync", "race", "replica", "counters")
 SCHEDULES = ("lazy", "eager", "random")
@@ -76,7 +77,8 @@ class Report:
 
 def run(kernel, target, args, *, schedule="lazy", seed=0, observers=OBSERVERS, mma_accumulate="f32",
         workers=0, check=True) -> Report:  # fmt: skip
-    """Run `kernel` (an ir.Kernel) for `target` with `args`, one per parameter of kernel.host, in place.
+    """Run `kernel` (an ir.Kernel) for `target` (a Target or its spelling) with `args`, one per parameter of
+    kernel.host, in place.
 
     args: NumPy arrays (ml_dtypes included), CPU tensors with DLPack, SparseArray, or numbers for scalars.
     schedule: "lazy" (asynchronous work lands at the last legal moment, one warp runs until it blocks),
@@ -93,6 +95,7 @@ def run(kernel, target, args, *, schedule="lazy", seed=0, observers=OBSERVERS, m
     _check_choice("mma_accumulate", mma_accumulate, ("f32", "f64"))
     for name in observers:
         _check_choice("observer", name, OBSERVERS)
+    target = Target.of(target)
     program = _api.sim_compile(kernel, target, schedule, seed, list(observers), mma_accumulate == "f64")
     from . import _sim_args
 

@@ -191,7 +191,43 @@ def test_deep_expressions_and_nests():
 
 
 def test_the_target_may_be_spelled():
-    sim.run(many_ctas(2).kernel(), target("sm_80"), [np.zeros(128, np.float32), np.zeros(128, np.float32)])
+    sim.run(many_ctas(2).kernel(), "cuda/sm_80", [np.zeros(128, np.float32), np.zeros(128, np.float32)])
+
+
+@pytest.mark.parametrize("plan, arch, found", [
+    (dict(threads=2048), "sm_90a", "2048 threads per CTA"), (dict(dyn=300_000), "sm_90a", "300000 bytes"),
+    (dict(dyn=200_000), "sm_80", "200000 bytes"), (dict(cluster=(2, 1, 1), grid=(2,)), "sm_80", "a cluster of 2 CTAs"),
+    (dict(cluster=(2, 1, 1), grid=(3,)), "sm_90a", "3 CTAs along dimension 0")])  # fmt: skip
+def test_launches_that_the_driver_would_refuse(plan, arch, found):
+    with pytest.raises(errors.LaunchError) as e:
+        Builder(**plan).run(arch=arch)
+    assert e.value.code == "launch-limits" and found in e.value.found
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+def test_vector_arithmetic(dtype):
+    k = Builder(threads=32)
+    a, b, out = (k.buffer(n, 128, dtype) for n in "abo")
+    at = k.ramp(k.bind("base", tid() * 4), 4)
+    x, y = k.load(a, at), k.load(b, at)
+    k.store(out, at, ir._api.select(x < y, x * y + y, x.astype("int64x4").astype(f"{dtype}x4"), None))
+    p, q = (np.random.default_rng(i).integers(-9, 9, 128).astype(dtype) for i in range(2))
+    got = np.zeros(128, dtype)
+    k.run(p, q, got)
+    assert (got == np.where(p < q, p * q + q, p)).all()
+
+
+def test_buffers_of_vector_type():
+    k = Builder(threads=32)
+    a, out = k.buffer("a", 32, "float32x2"), k.buffer("o", 32, "float32x2")
+    v = k.bind("v", k.load(a, tid()))
+    k.store(out, tid(), v + v)
+    kernel = k.kernel()
+    x, got = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    handles = [ir.Buffer.make(n, [64], "float32") for n in "ao"]
+    host = ir.PrimFunc("kernel", list(kernel.host.params), handles, ir.SeqStmt([]))
+    report = sim.run(ir.Kernel(host, kernel.device, [], kernel.launch), target(), [x, got])
+    assert (got == 2 * x).all() and report.counters["widths"]["ld.global"] == {"8": 1}
 
 
 def test_the_page_names_every_finding():

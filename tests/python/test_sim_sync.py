@@ -255,9 +255,10 @@ def test_cluster_barrier():
 
 
 def test_an_instruction_the_target_lacks_is_refused():
-    k = cluster_kernel(lambda k: k.call("cuda.cluster_sync"))
+    k = Builder(threads=32)
+    k.call("cuda.cluster_sync")
     with pytest.raises(errors.TargetError) as e:
-        k.run(np.zeros(4, np.int32), arch="sm_80")
+        k.run(arch="sm_80")
     assert e.value.code == "missing-feature" and "cuda.cluster_sync" in e.value.message
     assert e.value.location.line == 1
 

@@ -48,7 +48,6 @@ void MoveMasked64(Warp& w, const Ins& i);
 void Blend32(Warp& w, const Ins& i);  // d = a ? b : c
 void Blend64(Warp& w, const Ins& i);
 void NotRow(Warp& w, const Ins& i);
-void BoolRow(Warp& w, const Ins& i);     // d = a != 0 (32-bit)
 void ScalarMove(Warp& w, const Ins& i);  // scalar d = scalar a
 void ScalarNot(Warp& w, const Ins& i);
 void ScalarSelect(Warp& w, const Ins& i);  // d = a ? b : c

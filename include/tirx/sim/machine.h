@@ -143,7 +143,6 @@ struct Barrier {
   int32_t population{0}, threads{0};   //!< of a reduction: set predicates, participants
   std::array<int32_t, kLanes> locs{};  //!< by warp
   Clock clock;                         //!< what the warps knew when they arrived
-  int64_t completions{0};
 };
 
 /*! One side of a possible conflict: which lanes of which warp touched a byte, and when. */

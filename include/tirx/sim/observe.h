@@ -20,7 +20,6 @@ void TrackShared(Warp& w, int32_t loc, const Access& a);
 void MarkShared(Warp& w, int32_t loc, uint64_t base, int64_t bytes, uint8_t state);
 
 std::string AllocationAt(const Program& p, uint64_t shared_offset);
-std::string SpanName(const Program& p, int32_t loc);
 /*! JSON text of findings and counters. */
 std::string ReportJson(const Machine& m);
 

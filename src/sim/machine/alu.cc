@@ -376,9 +376,6 @@ void Blend64(Warp& w, const Ins& i) { BlendRows<uint64_t>(w, i); }
 void NotRow(Warp& w, const Ins& i) {
   for (int l = 0; l < kLanes; ++l) w.Row<uint32_t>(i.d)[l] = w.Row<uint32_t>(i.a)[l] == 0;
 }
-void BoolRow(Warp& w, const Ins& i) {
-  for (int l = 0; l < kLanes; ++l) w.Row<uint32_t>(i.d)[l] = w.Row<uint32_t>(i.a)[l] != 0;
-}
 void ScalarMove(Warp& w, const Ins& i) { w.s[i.d] = w.s[i.a]; }
 void ScalarNot(Warp& w, const Ins& i) { w.s[i.d] = w.s[i.a] == 0; }
 void ScalarSelect(Warp& w, const Ins& i) { w.s[i.d] = w.s[w.s[i.a] ? i.b : i.c]; }

@@ -87,9 +87,7 @@ void Complete(Cta* c, Barrier* b) {
     w.status = Status::kReady;
     w.wait_barrier = -1;
   });
-  int64_t done = b->completions + 1;
   *b = Barrier{};
-  b->completions = done;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
  */
 #include <tirx/sim/compile.h>
 #include <tirx/sim/machine.h>
+#include <tirx/support/diag.h>
 
 #include <algorithm>
 
@@ -56,6 +57,17 @@ int64_t GridExtent(const LaunchPlan& plan, size_t d, const HostEnv& env) {
   return std::max<int64_t>(*n, 0);
 }
 
+void CheckClusters(const Machine* m) {
+  for (int d = 0; d < 3; ++d) {
+    if (m->grid[d] % m->cluster[d] == 0) continue;
+    Diag("launch", "launch-limits", m->prog->kernel->device->span)
+        .Message("the grid is not made of whole clusters")
+        .Found(std::to_string(m->grid[d]) + " CTAs along dimension " + std::to_string(d))
+        .Required("a multiple of " + std::to_string(m->cluster[d]))
+        .Throw();
+  }
+}
+
 }  // namespace
 
 std::optional<int64_t> EvalHost(const PrimExpr& e, const HostEnv& env) {
@@ -77,7 +89,42 @@ std::optional<int64_t> EvalHost(const PrimExpr& e, const HostEnv& env) {
   }
 }
 
+namespace {
+
+[[noreturn]] void RefuseLaunch(const Kernel& k, const std::string& found,
+                               const std::string& required) {
+  Diag("launch", "launch-limits", k->device->span)
+      .Message("the target cannot launch " + std::string(k->device->name))
+      .Found(found)
+      .Required(required)
+      .Throw();
+}
+
+/*! What the driver would refuse (CUDA C++ Programming Guide, compute capabilities). */
+void CheckPlan(const Kernel& k, const Target& t) {
+  const LaunchPlan& plan = k->launch;
+  int64_t threads = t->Limit("threads_per_cta", 1024),
+          shared = t->Limit("shared_bytes_per_cta", 232448);
+  if (plan->threads < 1 || plan->threads > threads) {
+    RefuseLaunch(k, std::to_string(plan->threads) + " threads per CTA",
+                 "1 to " + std::to_string(threads));
+  }
+  int64_t bytes = plan->dyn_shared_bytes + plan->static_shared_bytes, ctas = 1;
+  if (bytes > shared) {
+    RefuseLaunch(k, std::to_string(bytes) + " bytes of shared memory",
+                 "at most " + std::to_string(shared));
+  }
+  for (int64_t extent : plan->cluster) ctas *= extent;
+  if (ctas > 1 && !t->Has("cluster")) {
+    RefuseLaunch(k, "a cluster of " + std::to_string(ctas) + " CTAs on " + std::string(t->arch),
+                 "a target with the feature \"cluster\"");
+  }
+}
+
+}  // namespace
+
 Program Compile(const Kernel& kernel, const Target& target, const Options& options) {
+  CheckPlan(kernel, target);
   Program p(kernel, target);
   p.name = std::string(kernel->device->name);
   p.options = options;
@@ -100,6 +147,7 @@ void Launch(Machine* m, const Program& program, const std::vector<Argument>& arg
     m->grid[d] = GridExtent(plan, d, env);
     m->cluster[d] = d < plan->cluster.size() ? std::max<int64_t>(plan->cluster[d], 1) : 1;
   }
+  CheckClusters(m);
   m->threads = plan->threads;
   if (m->opt.counters) {
     m->counters.executed.assign(program.code.size(), 0);
