@@ -18,165 +18,7 @@ from tvm_ffi import Object, register_object
 from . import _ffi_api as _api
 from . import ir as _ir
 from .errors import LayoutError
-
-
-class Axis(str):
-    """A named axis. `4 @ laneid` is a stride (or offset) of 4 on it.
-
-    Attributes: `extent` (0 when not fixed by the hardware), `extent_from`, `scope` and `subscope` (a thread
-    axis numbers the subscope instances in one scope instance; "" for memory axes).
-    """
-
-    __slots__ = ("_is_thread", "extent", "extent_from", "scope", "subscope")
-    __array_ufunc__ = None  # NumPy integers leave `n @ axis` to __rmatmul__
-    _known: dict[str, Axis] = {}
-
-    @classmethod
-    def get(cls, name: str) -> Axis:
-        """The axis of this name; LayoutError when it is not registered."""
-        if name not in cls._known:
-            cls._load()
-        if name not in cls._known:
-            _api.Iter(1, 1, name)  # raises, naming the nearest axes
-        return cls._known[name]
-
-    @classmethod
-    def register(cls, name, *, thread, extent=0, extent_from="launch", scope="", subscope="") -> Axis:
-        """Add an axis (a backend's own). Registering the same facts again is allowed."""
-        _api.axis_register(name, thread, extent, extent_from, scope, subscope)
-        return cls.get(name)
-
-    @classmethod
-    def _load(cls):
-        for name, thread, extent, source, scope, subscope in (list(row) for row in _api.axis_table()):
-            if name in cls._known:
-                continue
-            axis = str.__new__(cls, name)
-            axis._is_thread, axis.extent, axis.extent_from = bool(thread), extent, str(source)
-            axis.scope, axis.subscope = str(scope), str(subscope)
-            cls._known[str(name)] = axis
-
-    def is_thread(self) -> bool:
-        """Whether coordinates name owners (lanes, warps, CTAs, devices)."""
-        return self._is_thread
-
-    def is_memory(self) -> bool:
-        """Whether coordinates name places inside one owner's storage."""
-        return not self._is_thread
-
-    def __rmatmul__(self, value):
-        return _OnAxis(value, self)
-
-    def __reduce__(self):
-        return Axis.get, (str(self),)
-
-
-class _OnAxis:
-    """`value @ axis`; sums of these are offsets."""
-
-    __slots__ = ("value", "axis")
-
-    def __init__(self, value, axis):
-        self.value, self.axis = value, axis
-
-    def __add__(self, other):
-        return _Spec(offset=[self]) + other
-
-    __radd__ = __add__
-
-
-class _Spec:
-    """What `S[...] + R[...] + offset` adds up to; TileLayout reads it."""
-
-    __slots__ = ("shard", "replica", "offset")
-
-    def __init__(self, shard=None, replica=None, offset=()):
-        self.shard, self.replica, self.offset = shard, replica, list(offset)
-
-    def __add__(self, other):
-        other = _as_spec(other)
-        if other is None:
-            return NotImplemented
-        if self.shard is not None and other.shard is not None:
-            raise LayoutError("a layout has one S[...]", code="two-shards", hint="list its iters in one")
-        replica = (self.replica or []) + (other.replica or [])
-        return _Spec(self.shard if other.shard is None else other.shard, replica, self.offset + other.offset)
-
-    __radd__ = __add__
-
-
-def _as_spec(x):
-    if isinstance(x, _Spec):
-        return x
-    if isinstance(x, _OnAxis):
-        return _Spec(offset=[x])
-    return _Spec(offset=[_OnAxis(x, "m")]) if _is_number(x) else None
-
-
-def _is_number(x) -> bool:
-    return (hasattr(x, "__index__") and not isinstance(x, bool)) or isinstance(x, _ir.PrimExpr)
-
-
-def _number(x):
-    """An int or an expression; anything else is the user's mistake."""
-    if type(x) is int or isinstance(x, _ir.PrimExpr):
-        return x
-    if _is_number(x):
-        return int(x)
-    raise LayoutError(
-        "a layout's extents, strides and offsets are integers", code="not-an-integer",
-        found=f"{x!r} of type {type(x).__name__}", required="an int or a scalar integer expression",
-    )  # fmt: skip
-
-
-def _listed(x):
-    return list(x) if isinstance(x, (tuple, list)) else [x]
-
-
-class _Builder:
-    """`S[shape : strides]`, `S[shape]` (row-major on m), `R[extents : strides]`."""
-
-    __slots__ = ("_replica",)
-
-    def __init__(self, replica):
-        self._replica = replica
-
-    def __getitem__(self, key):
-        if isinstance(key, slice):
-            iters = self._pairs(_listed(key.start), _listed(key.stop), key.step)
-        else:
-            extents = [_number(e) for e in _listed(key)]
-            iters = list(zip(extents, _row_major(extents), itertools.repeat("m")))
-        return _Spec(replica=iters) if self._replica else _Spec(shard=iters)
-
-    @staticmethod
-    def _pairs(extents, strides, step):
-        if len(extents) != len(strides) or step is not None:
-            raise LayoutError(
-                "a layout needs one stride per extent", code="stride-count",
-                found=f"{len(extents)} extents and {len(strides)} strides", required="equal counts",
-            )  # fmt: skip
-        return [(_number(e), *_stride(s)) for e, s in zip(extents, strides)]
-
-
-def _stride(s):
-    if isinstance(s, _OnAxis):
-        return _number(s.value), s.axis
-    if isinstance(s, str):  # a bare axis: stride 1
-        return 1, s
-    return _number(s), "m"
-
-
-def _row_major(extents):
-    strides, stride = [], 1
-    for e in reversed(extents):
-        strides.append(stride)
-        stride = stride * e
-    return strides[::-1]
-
-
-S = _Builder(replica=False)
-R = _Builder(replica=True)
+from .layout_notation import Axis, R, S, as_spec, check_number, listed
 
 
 @register_object("tx.Iter")
@@ -184,20 +26,24 @@ class Iter(Object):
     """`extent` steps of `stride` on `axis`."""
 
     def __init__(self, extent, stride, axis="m"):
-        self.__init_handle_by_constructor__(_api.Iter, _number(extent), _number(stride), axis)
+        self.__init_handle_by_constructor__(_api.Iter, check_number(extent), check_number(stride), axis)
+
+
+_axis_name = Iter.axis
+Iter.axis = property(lambda self: Axis.get(str(_axis_name.__get__(self))), doc="The Axis of the steps.")
 
 
 def _shape(x):
-    return [_number(e) for e in _listed(x)]
+    return [check_number(e) for e in listed(x)]
 
 
 @register_object("tx.Layout")
 class Layout(Object):
     """Base of TileLayout and ComposeLayout. `analyzer` is a tirx.arith.Analyzer with facts, or None."""
 
-    def size(self):
-        """Number of elements: the product of the shard extents."""
-        return _api.layout_size(self)
+    def size(self, axis=None):
+        """Number of elements: the product of the shard extents, or of those on one axis."""
+        return _api.layout_size(self, axis)
 
     def span(self, axis="m", analyzer=None):
         """Largest minus smallest coordinate on `axis`, plus 1 (swizzled m: of whole swizzle blocks)."""
@@ -237,9 +83,9 @@ class Layout(Object):
         begins, extents = [], []
         for r in region:
             ranged = isinstance(r, _ir.Range)
-            begin = r.min if ranged else _number(r[0])
+            begin = r.min if ranged else check_number(r[0])
             begins.append(begin)
-            extents.append(r.extent if ranged else _number(r[1]) - begin)
+            extents.append(r.extent if ranged else check_number(r[1]) - begin)
         return _api.layout_slice(self, _shape(shape), begins, extents, analyzer)
 
     def tile(self, outer, outer_shape, inner_shape, analyzer=None) -> Layout:
@@ -290,7 +136,7 @@ class Layout(Object):
 
     def broadcast(self, num, position=-1, axis="m") -> Layout:
         """A stride-0 iter of extent `num` inserted before shard iter `position` (-1: after the last)."""
-        return _api.layout_broadcast(self, _number(num), position, axis)
+        return _api.layout_broadcast(self, check_number(num), position, axis)
 
     def convert_axes(self, *axes, analyzer=None) -> Layout:
         """Thread axes re-expressed on `axes`, for instance tid_in_wg on ("wid_in_wg", "laneid")."""
@@ -339,13 +185,13 @@ class TileLayout(Layout):
     """shard, replica: lists of Iter; offset: {axis: value}. Built from `S[...] + R[...] + offset`."""
 
     def __init__(self, spec):
-        spec = _as_spec(spec)
+        spec = as_spec(spec)
         if spec is None or spec.shard is None:
             raise LayoutError("a TileLayout is built from S[...]", code="no-shard",
                               required="TileLayout(S[shape : strides] + R[...] + offset)")  # fmt: skip
         offset = {}
         for term in spec.offset:
-            value = _number(term.value)
+            value = check_number(term.value)
             offset[term.axis] = offset[term.axis] + value if term.axis in offset else value
         e, s, a = zip(*spec.shard) if spec.shard else ((), (), ())
         re, rs, ra = zip(*spec.replica) if spec.replica else ((), (), ())
@@ -478,7 +324,8 @@ def _swizzled(layout, m):
 
 
 _LIBRARY = (
-    "SwizzleMode", "mma_fragment_layout", "mma_shared_layout", "tmem_datapath_layout", "wg_local_layout",
+    "SwizzleMode", "mma_fragment_layout", "mma_shared_layout", "tcgen05_atom_layout",
+    "tmem_datapath_layout", "wg_local_layout",
 )  # fmt: skip
 
 
@@ -492,7 +339,6 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-Axis._load()
 globals().update(Axis._known)
 __all__ = [
     "Axis",

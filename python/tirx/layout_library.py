@@ -137,6 +137,41 @@ def tmem_datapath_layout(datapath, rows, cols, sub_slab=0):
     return TileLayout(spec)
 
 
+# Largest .xN; PTX ISA, tcgen05.ld table of shapes.
+_TCGEN05_REPEATS = {"32x32b": 128, "16x64b": 128, "16x128b": 64, "16x256b": 32}
+
+
+def tcgen05_atom_layout(instr_shape, tensor_shape, dtype):
+    """Registers of a warpgroup's tcgen05.ld/st of one instruction shape: (64 or 128 rows, columns).
+
+    Axis m counts elements of `dtype` (16 or 32 bits, two 16-bit neighbours per register) in register order.
+    32x32b covers 128 rows, one per thread; 16x* cover 16 rows per warp, or 32 as two instructions, the second
+    one's registers after the first's. Source: PTX ISA, tcgen05.ld data movement shapes.
+    """
+    per_reg, (rows, cols) = 32 // _bits(dtype), _static(tensor_shape, 2)
+    if instr_shape not in _TCGEN05_REPEATS or _bits(dtype) not in (16, 32):
+        _refuse("tcgen05.ld has no such form", "bad-operand", f"{instr_shape} of {dtype}",
+                f"one of {', '.join(_TCGEN05_REPEATS)} of 16- or 32-bit elements")  # fmt: skip
+    words = {"32x32b": 1, "16x64b": 2, "16x128b": 4, "16x256b": 8}[instr_shape] * per_reg
+    repeat, rest = divmod(cols, words)
+    allowed = repeat & (repeat - 1) == 0 and 1 <= repeat <= _TCGEN05_REPEATS[instr_shape]
+    if rest or not allowed or rows not in ((128,) if instr_shape == "32x32b" else (64, 128)):
+        _refuse(f"{instr_shape} does not cover this tile", "bad-shape", f"({rows}, {cols})",
+                f"{words} times a power of two up to {_TCGEN05_REPEATS[instr_shape]} columns")  # fmt: skip
+    if instr_shape == "32x32b":
+        return wg_local_layout(cols, rows)
+    e, wid = per_reg, Axis.get("wid_in_wg")
+    eight = (8, 4 @ _LANE)
+    row, column, used = {
+        "16x64b": ([(2, 1 @ _LANE), eight], [(repeat, e), (2, 2 @ _LANE)], repeat),
+        "16x128b": ([(2, e), eight], [(repeat, 2 * e), (4, 1 @ _LANE)], 2 * repeat),
+        "16x256b": ([(2, 2 * e), eight], [(repeat, 4 * e), (4, 1 @ _LANE), (2, e)], 4 * repeat),
+    }[instr_shape]
+    slab = [(2, used * e)] if rows == 128 else []
+    iters = [(4, 1 @ wid), *slab, *row, *column, *([(e, 1)] if e > 1 else [])]
+    return TileLayout(S[tuple(n for n, _ in iters) : tuple(s for _, s in iters)])
+
+
 _PARTITIONS, _BANK_ELEMENTS, _BANKS = 128, 512, 8
 
 

@@ -89,7 +89,9 @@ TVM_FFI_STATIC_INIT_BLOCK() {
     return TileLayout(Iters(e, s, a), Iters(re, rs, ra), offset);
   });
   def.def("tx.layout_row_major", [](Shape shape) { return layout::RowMajor(shape); });
-  def.def("tx.layout_size", [](Layout l) { return Plain(layout::Size(l)); });
+  def.def("tx.layout_size", [](Layout l, ffi::Optional<ffi::String> axis) {
+    return Plain(axis.has_value() ? layout::SizeOn(l, axis.value()) : layout::Size(l));
+  });
   def.def("tx.layout_span", [](Layout l, ffi::String axis, MaybeAnalyzer a) {
     return Plain(layout::Span(l, axis, FactsOf(a)));
   });

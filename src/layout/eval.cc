@@ -131,6 +131,14 @@ Num Reach(const std::vector<Step>& steps, AxisId axis) {
 
 PrimExpr Size(const Layout& layout) { return Form::Of(TileOf(layout)).Size().expr(); }
 
+PrimExpr SizeOn(const Layout& layout, const ffi::String& axis) {
+  Num out = 1;
+  for (const Step& s : Form::Of(TileOf(layout)).shard) {
+    if (s.axis == FindAxis(axis)) out = out * s.extent;
+  }
+  return out.expr();
+}
+
 PrimExpr Span(const Layout& layout, const ffi::String& axis, Facts facts) {
   Form f = Form::Of(TileOf(layout));
   AxisId id = FindAxis(axis);

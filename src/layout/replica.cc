@@ -41,16 +41,12 @@ bool SortAndMerge(std::vector<Step>* steps) {
     reach = reach + step_reach;
   }
   *steps = std::move(out);
-  // A run that grew may have swallowed the gap below the stride after it.
-  Num below = 0;
-  for (const Step& s : *steps) {
-    separated = separated && s.stride.value() > below.value();
-    below = below + s.stride * (s.extent - 1);
-  }
   return separated;
 }
 
-/*! Splits T into translates of {0, s, .., (e-1)s}; the translates' origins, or nothing. */
+/*! Splits T into translates of {0, s, .., (e-1)s}; the translates' origins, or nothing. The
+ * smallest element that is left starts one, and none of its run was taken: else it would have been,
+ * too. */
 std::optional<std::vector<int64_t>> Peel(const std::vector<int64_t>& t, int64_t s, int64_t e) {
   std::vector<int64_t> origins;
   std::vector<bool> used(t.size(), false);
@@ -59,7 +55,7 @@ std::optional<std::vector<int64_t>> Peel(const std::vector<int64_t>& t, int64_t 
     origins.push_back(t[i]);
     for (int64_t k = 0; k < e; ++k) {
       auto it = std::lower_bound(t.begin(), t.end(), t[i] + k * s);
-      if (it == t.end() || *it != t[i] + k * s || used[it - t.begin()]) return std::nullopt;
+      if (it == t.end() || *it != t[i] + k * s) return std::nullopt;
       used[it - t.begin()] = true;
     }
   }

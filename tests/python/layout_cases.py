@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tirx.errors import LayoutError
 from tirx.layout import R, S, TileLayout, laneid, placements, warpid
 
-STRIDES = (0, 1, 2, 3, 6, -1, 1 @ laneid, 2 @ laneid)
+STRIDES = (0, 0 @ laneid, 1, 2, 3, 6, -1, 1 @ laneid, 2 @ laneid)
 REPLICAS = ((), ((2, 1),), ((2, -2),), ((2, 1), (2, 2)), ((3, 2), (2, 3)), ((2, 4 @ warpid),))
 OFFSETS = ((), (5,), (3 @ warpid, 1))
 

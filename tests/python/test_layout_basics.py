@@ -18,7 +18,12 @@ def test_paper_figure_3_tile():
     tile = TileLayout(
         S[(8, 2, 4, 2) : (4 @ laneid, 1 @ warpid, 1 @ laneid, 1)] + R[2 : 4 @ warpid] + 5 @ warpid
     )
-    assert tile.size() == 128 and tile.span("laneid") == 32 and tile.span("warpid") == 6
+    assert (
+        tile.size() == 128
+        and tile.size("laneid") == 32
+        and tile.span("laneid") == 32
+        and tile.span("warpid") == 6
+    )
     assert tile.apply(3, 13, shape=[8, 16]) == {"laneid": 14, "warpid": 6, "m": 1}
     warps = {dict(place).get("warpid", 0) for places in placements(tile) for place in places}
     assert warps == {5, 6, 9, 10}

@@ -12,6 +12,7 @@ from tirx.layout import (
     mma_fragment_layout,
     pid,
     placements,
+    tcgen05_atom_layout,
     tmem_datapath_layout,
     wg_local_layout,
 )  # fmt: skip
@@ -106,6 +107,45 @@ def test_tensor_memory_datapaths(name):
             seen.add((at["TLane"], at["TCol"]))
     used = cols // {"B": 2, "E": 2, "G": 4}.get(name, 1)
     assert len(seen) == 128 * used  # a bijection onto the lanes, both halves of C and F together
+
+
+# PTX ISA, tcgen05.ld shapes: (lane of the slab, 32-bit column) of register r in lane t of a warp.
+LOADS = {
+    "32x32b": (32, lambda t, r: (t, r), lambda n: n),
+    "16x64b": (16, lambda t, r: (t // 4 + 8 * (t & 1), 2 * r + ((t >> 1) & 1)), lambda n: n // 2),
+    "16x128b": (16, lambda t, r: (t // 4 + 8 * (r & 1), 4 * (r >> 1) + t % 4), lambda n: n // 2),
+    "16x256b": (
+        16, lambda t, r: (t // 4 + 8 * ((r >> 1) & 1), 8 * (r >> 2) + 2 * (t % 4) + (r & 1)),
+        lambda n: n // 2,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("per_reg,dtype", [(1, "float32"), (2, "bfloat16")])
+@pytest.mark.parametrize("shape,rows", [("32x32b", 128), *itertools.product(list(LOADS)[1:], (64, 128))])
+def test_tensor_memory_loads(shape, rows, per_reg, dtype):
+    """Every register half of every lane; 128 rows of a 16-lane shape are two instructions."""
+    lanes, place, registers = LOADS[shape]
+    words = 16
+    layout = tcgen05_atom_layout(shape, (rows, words * per_reg), dtype).convert_axes("tid_in_wg")
+    halves, regs = rows // (4 * lanes), registers(words)
+    for w, t, h, r, j in itertools.product(range(4), range(32), range(halves), range(regs), range(per_reg)):
+        lane, column = place(t, r)
+        coord = w * (rows // 4) + h * 16 + lane, column * per_reg + j
+        want = {"tid_in_wg": 32 * w + t, "m": (h * regs + r) * per_reg + j}
+        assert layout.apply(*coord, shape=(rows, words * per_reg)) == want
+    assert layout.span() == halves * regs * per_reg
+
+
+def test_tensor_memory_loads_that_do_not_exist():
+    for call in (
+        ("32x32b", (64, 16), "float32"),
+        ("16x64b", (64, 3), "float32"),
+        ("16x64b", (64, 6), "float32"),
+    ):
+        assert refused(lambda c=call: tcgen05_atom_layout(*c)).code == "bad-shape"
+    assert refused(lambda: tcgen05_atom_layout("16x32b", (64, 8), "float32")).code == "bad-operand"
+    assert tcgen05_atom_layout("16x64b", (64, 4), "float32").size() == 256
 
 
 def test_datapaths_that_do_not_exist():

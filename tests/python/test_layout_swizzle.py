@@ -225,3 +225,8 @@ def test_span_covers_the_addresses(layout):
     tile = [dict(p).get("m", 0) for places in placements(layout.tile_layout) for p in places]
     low, high = min(tile) // block, max(tile) // block
     assert layout.span() == (high - low + 1) * block and math.gcd(layout.period, block) == block
+
+
+def test_span_counts_the_block_that_an_offset_reaches_into():
+    assert ComposeLayout(0, 1, 1, TileLayout(S[2] + 1)).span() == 4
+    assert ComposeLayout(0, 1, 1, TileLayout(S[2] + 2)).span() == 2

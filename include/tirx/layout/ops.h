@@ -35,6 +35,8 @@ TileLayout TileOf(const Layout& layout);
 
 /*! Number of elements: the product of the shard extents. */
 PrimExpr Size(const Layout& layout);
+/*! Product of the extents of the shard iters on `axis`. */
+PrimExpr SizeOn(const Layout& layout, const ffi::String& axis);
 /*! Largest minus smallest coordinate on `axis` over all elements and replicas, plus 1. For a
  *  ComposeLayout on m: of whole swizzle atoms. */
 PrimExpr Span(const Layout& layout, const ffi::String& axis, Facts facts = nullptr);
