@@ -15,6 +15,7 @@ from layout_cases import (
     shards_of,
     small_shards,
 )  # fmt: skip
+
 from tirx.layout import Axis, R, S, TileLayout, equivalent, laneid, placements, tid_in_wg, warpid
 
 QUICK = settings(max_examples=60, deadline=None)
