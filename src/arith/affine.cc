@@ -322,6 +322,7 @@ bool Graph::ConvertsTo(Id id, DType t) {
 
 /*! Whether writing the plan in dtype t overflows nowhere: 2 yes, 1 if its total fits, 0 unknown. */
 uint8_t Graph::Fits(const Plan& plan, DType t) {
+  if (proving_) return 2;
   int64_t lo = MinValue(t), hi = MaxValue(t);
   if (!plan.group.empty() && !Within(GroupBound(plan), lo, hi)) return 0;
   SumChecker checker(t);

@@ -4,6 +4,8 @@
 #include <tirx/arith/analyzer.h>
 
 #include <numeric>
+#include <optional>
+#include <string>
 
 #include "graph.h"
 
@@ -36,7 +38,19 @@ class AnalyzerImpl {
     return f;
   }
   void AddRelation(const Affine& form);
+  /*! The expression of a node. Nothing when it would be deeper than expressions may be, which happens
+   *  when a balanced tree of a thousand terms becomes one long sum. */
+  std::optional<PrimExpr> TryEmit(Id id, const PrimExprNode* hint = nullptr);
 };
+
+std::optional<PrimExpr> AnalyzerImpl::TryEmit(Id id, const PrimExprNode* hint) {
+  try {
+    return graph.Emit(id, hint);
+  } catch (const ffi::Error& e) {
+    if (e.message().find("expression-too-deep") == std::string::npos) throw;
+    return std::nullopt;
+  }
+}
 
 namespace {
 
@@ -76,7 +90,9 @@ class PersistentSink : public FactSink {
   }
   AtomFact* NewAtom(Id atom) {
     if (impl_->graph.at(atom).kind == Kind::kConst) return nullptr;
-    impl_->facts.atoms.push_back({impl_->graph.Emit(atom, nullptr)});
+    auto e = impl_->TryEmit(atom);
+    if (!e) return nullptr;
+    impl_->facts.atoms.push_back({*e});
     return &impl_->facts.atoms.back();
   }
   AnalyzerImpl* impl_;
@@ -90,11 +106,14 @@ constexpr int kMaxPasses = 4;
 void AnalyzerImpl::AddRelation(const Affine& form) {
   if (form.terms.size() > kMaxRelationTerms) return;
   Relation r{{}, form.base};
-  int index = static_cast<int>(facts.relations.size());
   for (const Term& t : form.terms) {
-    PrimExpr atom = graph.Emit(t.atom, nullptr);
+    auto atom = TryEmit(t.atom);
+    if (!atom) return;
+    r.terms.emplace_back(*atom, t.coeff);
+  }
+  int index = static_cast<int>(facts.relations.size());
+  for (auto& [atom, coeff] : r.terms) {
     if (auto* v = atom.as<VarNode>()) FactOf(v).relations.push_back(index);
-    r.terms.emplace_back(std::move(atom), t.coeff);
   }
   facts.relations.push_back(std::move(r));
 }
@@ -108,9 +127,7 @@ namespace {
 /*! A question: a fresh graph that is emptied when the answer is known. */
 class Question {
  public:
-  explicit Question(AnalyzerImpl* impl, bool inline_lets = false) : graph_(&impl->graph) {
-    graph_->Reset(inline_lets);
-  }
+  explicit Question(AnalyzerImpl* impl) : graph_(&impl->graph) { graph_->Reset(); }
   ~Question() { graph_->Reset(); }
   Graph* operator->() { return graph_; }
 
@@ -175,7 +192,7 @@ int64_t Analyzer::Enter(const PrimExpr& condition) const {
   impl->log.push_back(mark);
   Question q(impl);
   PersistentSink sink(impl);
-  q->Assume(q->Convert(condition), true, &sink);
+  q->AssumeAll(q->Convert(condition), &sink);
   return token;
 }
 
@@ -210,9 +227,9 @@ PrimExpr Analyzer::Simplify(const PrimExpr& e) const {
   PrimExpr out = e;
   for (int pass = 0; pass < kMaxPasses; ++pass) {
     Question q(get()->impl.get());
-    PrimExpr next = q->Emit(q->Convert(out), out.get());
-    if (next.same_as(out)) break;
-    out = next;
+    auto next = get()->impl->TryEmit(q->Convert(out), out.get());
+    if (!next || next->same_as(out)) break;
+    out = *next;
   }
   return out;
 }
@@ -243,20 +260,16 @@ int64_t Analyzer::Divisor(const PrimExpr& e) const {
 }
 
 bool Analyzer::CanProve(const PrimExpr& condition) const {
-  AnalyzerImpl* impl = get()->impl.get();
-  Question q(impl);
+  Question q(get()->impl.get());
   if (q->IsConstValue(q->Convert(condition), 1)) return true;
-  if (!impl->facts.has_lets) return false;
   q->Reset(true);
   return q->IsConstValue(q->Convert(condition), 1);
 }
 
 bool Analyzer::CanProveEqual(const PrimExpr& a, const PrimExpr& b) const {
   if (a.same_as(b)) return true;
-  AnalyzerImpl* impl = get()->impl.get();
-  Question q(impl);
+  Question q(get()->impl.get());
   if (q->ProveEqual(a, b)) return true;
-  if (!impl->facts.has_lets) return false;
   q->Reset(true);
   return q->ProveEqual(a, b);
 }

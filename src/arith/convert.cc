@@ -11,6 +11,7 @@ bool IsScalarInt(DType t) { return IsInteger(t) && t.lanes == 1; }
 bool IsLinear(BinOp op) { return op == BinOp::kAdd || op == BinOp::kSub || op == BinOp::kMul; }
 
 constexpr int kMaxLetDepth = 32;
+constexpr size_t kMaxRetried = 16;
 
 /*! v modulo 2^bits as a value of dtype t (fewer than 64 bits). */
 int64_t WrapToDType(int64_t v, DType t) {
@@ -57,7 +58,8 @@ Id Graph::Convert(const PrimExpr& e) {
   Converted* c = FindConverted(e.get());
   if (c->generation == generation_ && c->epoch == epochs_.back()) return c->id;
   Id id = ConvertNew(e);
-  if (IsScalarInt(e->dtype) && nodes_[id].kind != Kind::kConst && !nodes_[id].traps) {
+  bool scalar = IsScalarInt(e->dtype) || e->dtype == kBool;
+  if (scalar && nodes_[id].kind != Kind::kConst && !nodes_[id].traps) {
     ConstBound b = BoundOf(id);
     if (IsPoint(b)) id = Const(e->dtype, b.min);
   }
@@ -106,7 +108,7 @@ Id Graph::ConvertVar(const VarNode* v) {
   auto it = facts_->vars.find(v);
   if (it != facts_->vars.end()) {
     const VarFact& f = it->second;
-    if (inline_lets_ && f.value && let_depth_ < kMaxLetDepth) {
+    if (proving_ && f.value && let_depth_ < kMaxLetDepth) {
       ++let_depth_;
       Id id = Convert(*f.value);
       --let_depth_;
@@ -165,17 +167,23 @@ Id Graph::ConvertInteger(const BinaryNode* n, const PrimExpr& e) {
 // ---- signed linear arithmetic ---------------------------------------------------------------
 
 /*! A whole tree of +, - and * by constants becomes one form; if that cannot be emitted safely, the
- *  operation stays as it was written. */
+ *  operation stays as it was written. Below a large tree that failed, each operation is tried on its
+ *  operands only: trying every subtree anew would take quadratic time. */
 Id Graph::ConvertLinear(const BinaryNode* n, const PrimExpr& e) {
   DType t = n->dtype;
   Affine s;
-  if (!AccumulateParts(n, 1, &s)) {
+  if (operand_wise_ > 0) {
+    s.ok = false;
+  } else if (!AccumulateParts(n, 1, &s)) {
     Id a = Convert(n->a);
     return MakeMul(a, Convert(n->b), t);
   }
+  bool large = s.terms.size() > kMaxRetried;
   Id id = s.ok ? MakeSum(std::move(s), t, true) : kNone;
   if (id != kNone) return id;
+  operand_wise_ += large;
   Id a = Convert(n->a), b = Convert(n->b);
+  operand_wise_ -= large;
   if (n->kind() == BinOp::kMul) return MakeMul(a, b, t);
   Affine outer;
   AddValue(&outer, a, 1, false);
@@ -231,6 +239,10 @@ Id Graph::MakeMul(Id a, Id b, DType t) {
 /*! a * b, neither constant, known to fit t. */
 Id Graph::MakeProduct(Id a, Id b, DType t) {
   if (nodes_[a].unique || nodes_[b].unique) return MakeBinaryNode(BinOp::kMul, a, b, t);
+  if (proving_) {
+    Id id = Distribute(a, b, t);
+    if (id != kNone) return id;
+  }
   int64_t factor = 1, f;
   Id whole_a = a, whole_b = b;
   for (Id* side : {&a, &b}) {
@@ -254,6 +266,25 @@ Id Graph::MakeProduct(Id a, Id b, DType t) {
   AddTerm(&s, id, factor);
   id = MakeSum(std::move(s), t, true);
   return id != kNone ? id : MakeBinaryNode(BinOp::kMul, whole_a, whole_b, t);
+}
+
+/*! The product of two sums multiplied out, when one of them has several parts. */
+Id Graph::Distribute(Id a, Id b, DType t) {
+  Affine x = FormOf(a), y = FormOf(b), out;
+  auto parts = [](const Affine& s) { return s.terms.size() + (s.base != 0); };
+  if (!x.ok || !y.ok || (parts(x) < 2 && parts(y) < 2) || parts(x) * parts(y) > 16) return kNone;
+  int64_t k;
+  for (const Term& u : x.terms) {
+    for (const Term& v : y.terms) {
+      if (__builtin_mul_overflow(u.coeff, v.coeff, &k)) return kNone;
+      AddScaled(&out, MakeProduct(u.atom, v.atom, t), k);
+    }
+  }
+  AddAffine(&out, Affine(x.terms, 0), y.base);
+  AddAffine(&out, Affine(y.terms, 0), x.base);
+  if (__builtin_mul_overflow(x.base, y.base, &k)) return kNone;
+  out.AddBase(k);
+  return MakeSum(std::move(out), t, true);
 }
 
 // ---- unsigned -------------------------------------------------------------------------------

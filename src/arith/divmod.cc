@@ -219,6 +219,52 @@ void Graph::AddAffine(Affine* s, const Affine& other, int64_t k) {
   }
 }
 
+// ---- symbolic divisors ----------------------------------------------------------------------
+
+void Graph::ProductFactors(Id id, Terms* out) const {
+  const Node& n = nodes_[id];
+  if (n.kind != Kind::kProduct || out->size() > 8) return out->push_back({id, 1});
+  ProductFactors(n.a, out);
+  ProductFactors(n.b, out);
+}
+
+/*! atom divided by all of `factors`, 1 when nothing is left, kNone when one is missing. */
+Id Graph::WithoutFactors(Id atom, Terms factors, DType t) {
+  Terms mine;
+  ProductFactors(atom, &mine);
+  for (const Term& f : factors) {
+    size_t i = 0;
+    while (i < mine.size() && mine[i].atom != f.atom) ++i;
+    if (i == mine.size()) return kNone;
+    mine.erase(i);
+  }
+  if (mine.empty()) return Const(t, 1);
+  Id out = mine[0].atom;
+  for (size_t i = 1; i < mine.size(); ++i) out = MakeProduct(out, mine[i].atom, t);
+  return out;
+}
+
+bool Graph::DivideSymbolic(const Affine& s, Id b, DType t, Affine* quotient, Affine* rest) {
+  Affine divisor = FormOf(b);
+  bool single = divisor.terms.size() == 1 && divisor.base == 0;
+  if (!single || nodes_[b].unique || nodes_[b].traps) return false;
+  int64_t c = divisor.terms[0].coeff;
+  if (c <= 0 || BoundOf(divisor.terms[0].atom).min < 1) return false;
+  Terms factors;
+  ProductFactors(divisor.terms[0].atom, &factors);
+  rest->base = s.base;
+  for (const Term& term : s.terms) {
+    Id left = term.coeff % c == 0 ? WithoutFactors(term.atom, factors, t) : kNone;
+    if (left == kNone) AddScaled(rest, term.atom, term.coeff);
+    else AddScaled(quotient, left, term.coeff / c);
+  }
+  Affine room = divisor;  // divisor - 1 - rest
+  AddAffine(&room, *rest, -1);
+  room.AddBase(-1);
+  return quotient->ok && rest->ok && !Traps(*rest) && ProveNonNegative(*rest) &&
+         ProveNonNegative(room);
+}
+
 Id Graph::DivideForm(const Affine& s, int64_t c, DType t) {
   Affine out;
   return Quotient(s, c, t, &out) ? MakeSum(std::move(out), t, true) : kNone;
@@ -237,6 +283,11 @@ Id Graph::MakeFloorDiv(Id a, Id b, DType t) {
     if (id == kNone) id = MakeDigit(a, nodes_[b].value, 0);
     if (id != kNone) return id;
   }
+  Affine quotient, rest;
+  if (DivideSymbolic(FormOf(a), b, t, &quotient, &rest)) {
+    Id id = MakeSum(std::move(quotient), t, true);
+    if (id != kNone) return id;
+  }
   return MakeBinaryNode(BinOp::kFloorDiv, a, b, t);
 }
 
@@ -245,6 +296,11 @@ Id Graph::MakeFloorMod(Id a, Id b, DType t) {
   if (d.kind == Kind::kConst && d.value > 0) {
     Id id = ModuloForm(FormOf(a), d.value, t);
     if (id == kNone) id = MakeDigit(a, 1, nodes_[b].value);
+    if (id != kNone) return id;
+  }
+  Affine quotient, rest;
+  if (DivideSymbolic(FormOf(a), b, t, &quotient, &rest)) {
+    Id id = MakeSum(std::move(rest), t, true);
     if (id != kNone) return id;
   }
   return MakeBinaryNode(BinOp::kFloorMod, a, b, t);

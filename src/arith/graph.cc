@@ -59,8 +59,8 @@ bool SameTermSet(const Term* x, const Term* y, size_t n) {
 
 }  // namespace
 
-void Graph::Reset(bool inline_lets) {
-  inline_lets_ = inline_lets;
+void Graph::Reset(bool proving) {
+  proving_ = proving;
   nodes_.clear();
   pool_.clear();
   relations_.clear();

@@ -59,6 +59,7 @@ struct Affine {
 
   Affine() = default;
   explicit Affine(int64_t b) : base(b) {}
+  Affine(const Terms& t, int64_t b) : terms(t), base(b) {}
   Affine(const Affine& o) : terms(o.terms), base(o.base), ok(o.ok) {}
   Affine& operator=(const Affine& o) {
     terms = o.terms, base = o.base, ok = o.ok;
@@ -155,8 +156,9 @@ class FactSink {
 class Graph {
  public:
   explicit Graph(const Facts* facts) : facts_(facts) {}
-  /*! Forgets all nodes. inline_lets: variables stand for their let values (proofs only). */
-  void Reset(bool inline_lets = false);
+  /*! Forgets all nodes. proving: nothing will be emitted, so lets stand for their values, products are
+   *  multiplied out, and sums need not fit their dtype. */
+  void Reset(bool proving = false);
 
   // convert.cc
   Id Convert(const PrimExpr& e);
@@ -204,6 +206,11 @@ class Graph {
   bool ProveEqual(const PrimExpr& a, const PrimExpr& b);
   /*! What follows from `id` being true (or false). */
   void Assume(Id id, bool truth, FactSink* sink);
+  /*! Assume(id, true) without a limit on the number of conditions joined by `and`. */
+  void AssumeAll(Id id, FactSink* sink) {
+    assume_budget_ = INT32_MAX;
+    Assume(id, true, sink);
+  }
 
   Id Const(DType t, int64_t v);
   Id True() { return Const(kBool, 1); }
@@ -250,6 +257,12 @@ class Graph {
   Id ConvertCall(const CallNode* n);
   Id ConvertVector(Kind kind, Id a, Id b, int lanes, DType t);
   Id MakeProduct(Id a, Id b, DType t);
+  Id Distribute(Id a, Id b, DType t);
+  /*! The atoms whose product `id` is. */
+  void ProductFactors(Id id, Terms* out) const;
+  /*! s = b*quotient + rest for the symbolic divisor b > 0, 0 <= rest < b; false when not proved. */
+  bool DivideSymbolic(const Affine& s, Id b, DType t, Affine* quotient, Affine* rest);
+  Id WithoutFactors(Id atom, Terms factors, DType t);
   Id MakeMul(Id a, Id b, DType t);
   void AddModuloForm(Affine* s, Id id, int64_t k, DType t);
 
@@ -310,6 +323,8 @@ class Graph {
   void LoadRelations();
   void LoadRelation(int i);
   bool ProveWith(const Affine& d, int depth);
+  bool ProveWithProducts(const Affine& d);
+  void AssumeLet(const VarNode* v, ConstBound b, FactSink* sink);
   void AssumeNonNegative(const Affine& form, FactSink* sink);
   void AssumeBound(Id atom, ConstBound b, FactSink* sink);
   void AssumeZero(const Affine& form, FactSink* sink);
@@ -317,8 +332,10 @@ class Graph {
   void AssumeModular(Id x, ModularSet m, FactSink* sink);
 
   const Facts* facts_;
-  bool inline_lets_{false};
+  bool proving_{false};
+  int assume_budget_{0};  // conditions that the current context may still take in
   int let_depth_{0};
+  int operand_wise_{0};  // inside a large sum that could not be emitted as one
   std::vector<Node> nodes_;
   std::vector<Term> pool_;
   std::vector<std::pair<int32_t, uint32_t>> table_;  // (id, generation)

@@ -11,7 +11,9 @@ namespace arith {
 Id Graph::MakeBinaryNode(BinOp op, Id a, Id b, DType result) {
   const Node &x = nodes_[a], &y = nodes_[b];
   if (x.kind == Kind::kConst && y.kind == Kind::kConst) {
-    if (auto v = FoldInt(op, x.dtype, x.value, y.value)) return Const(result, *v);
+    auto v = FoldInt(op, x.dtype, x.value, y.value);
+    // A uint64 above INT64_MAX is stored as a negative number, which a constant node must not be.
+    if (v && (*v >= 0 || !IsUnsigned(result))) return Const(result, *v);
   }
   Node n;
   n.kind = Kind::kBinary;

@@ -14,6 +14,7 @@ namespace {
 constexpr int kMaxSteps = 3;
 constexpr size_t kMaxRelations = 64;
 constexpr size_t kMaxContexts = 6;
+constexpr int kMaxLocalConditions = 24;
 
 const Term* FindTerm(const Affine& s, Id atom) {
   for (const Term& t : s.terms) {
@@ -26,8 +27,8 @@ const Term* FindTerm(const Affine& s, Id atom) {
 int64_t Multiplier(const Affine& d, const Affine& f) {
   for (const Term& t : f.terms) {
     const Term* mine = FindTerm(d, t.atom);
-    if (mine && mine->coeff % t.coeff == 0 && mine->coeff / t.coeff > 0)
-      return mine->coeff / t.coeff;
+    if (!mine || mine->coeff == INT64_MIN || mine->coeff % t.coeff != 0) continue;
+    if (mine->coeff / t.coeff > 0) return mine->coeff / t.coeff;
   }
   return 0;
 }
@@ -73,7 +74,31 @@ bool Graph::ProveNonNegative(const Affine& d) {
   if (!d.ok) return false;
   if (BoundOf(d).min >= 0) return true;
   if (!facts_->relations.empty()) LoadRelations();
-  return !relations_.empty() && ProveWith(d, kMaxSteps);
+  if (relations_.empty()) return false;
+  return ProveWith(d, kMaxSteps) || ProveWithProducts(d);
+}
+
+/*! Also with f*x >= 0, for known f >= 0 and the factors x >= 0 of the products in d. */
+bool Graph::ProveWithProducts(const Affine& d) {
+  Terms factors;
+  for (const Term& t : d.terms) {
+    if (nodes_[t.atom].kind == Kind::kProduct) ProductFactors(t.atom, &factors);
+  }
+  size_t known = relations_.size();
+  for (size_t j = 0; j < factors.size() && j < 6; ++j) {
+    if (BoundOf(factors[j].atom).min < 0) continue;
+    for (size_t i = 0; i < known && relations_.size() < kMaxRelations; ++i) {
+      Affine scaled, f = relations_[i];
+      AddTerm(&scaled, factors[j].atom, f.base);
+      for (const Term& t : f.terms) {
+        AddScaled(&scaled, MakeProduct(t.atom, factors[j].atom, nodes_[t.atom].dtype), t.coeff);
+      }
+      if (scaled.ok) relations_.push_back(scaled);
+    }
+  }
+  bool proved = relations_.size() > known && ProveWith(d, kMaxSteps);
+  relations_.resize(known);
+  return proved;
 }
 
 bool Graph::ProveEqual(const PrimExpr& a, const PrimExpr& b) {
@@ -121,6 +146,9 @@ void Graph::AssumeNonNegative(const Affine& form, FactSink* sink) {
 /*! A bound on x // c is a bound on x; other atoms keep it to themselves. */
 void Graph::AssumeBound(Id atom, ConstBound b, FactSink* sink) {
   sink->OnBound(atom, b);
+  if (nodes_[atom].kind == Kind::kLeaf && KindOf(nodes_[atom].origin) == ExprKind::kVar) {
+    return AssumeLet(static_cast<const VarNode*>(nodes_[atom].origin), b, sink);
+  }
   const Node& n = nodes_[atom];
   if (n.kind == Kind::kDigit && n.value2 == 0) {
     int64_t c = n.value, lo, hi;
@@ -137,6 +165,24 @@ void Graph::AssumeBound(Id atom, ConstBound b, FactSink* sink) {
       above.AddBase(-x.min), AssumeNonNegative(above, sink);
     if (!IsPosInf(x.max)) below.AddBase(x.max), AssumeNonNegative(below, sink);
   }
+}
+
+/*! A bound on a let is one on its value: `if warp == 0` says that thread // 32 is 0. */
+void Graph::AssumeLet(const VarNode* v, ConstBound b, FactSink* sink) {
+  auto it = facts_->vars.find(v);
+  if (it == facts_->vars.end() || !it->second.value || let_depth_ >= 4) return;
+  ++let_depth_;
+  Affine above = FormOf(Convert(*it->second.value)), below;
+  AddAffine(&below, above, -1);
+  if (!IsNegInf(b.min)) {
+    above.AddBase(-b.min);
+    if (above.ok) AssumeNonNegative(above, sink);
+  }
+  if (!IsPosInf(b.max)) {
+    below.AddBase(b.max);
+    if (below.ok) AssumeNonNegative(below, sink);
+  }
+  --let_depth_;
 }
 
 void Graph::AssumeZero(const Affine& form, FactSink* sink) {
@@ -179,12 +225,12 @@ void Graph::AssumeNonZero(const Affine& form, FactSink* sink) {
 
 void Graph::Assume(Id id, bool truth, FactSink* sink) {
   const Node& n = nodes_[id];
-  if (n.unique) return;
+  if (n.unique || assume_budget_-- <= 0) return;
   if (n.kind == Kind::kNot) return Assume(n.a, !truth, sink);
   if (n.kind == Kind::kBinary && (n.op == static_cast<uint8_t>(truth ? BinOp::kAnd : BinOp::kOr))) {
-    Id b = n.b;
-    Assume(n.a, truth, sink);
-    return Assume(b, truth, sink);
+    Id a = n.a;
+    Assume(n.b, truth, sink);
+    return Assume(a, truth, sink);
   }
   if (n.kind == Kind::kGE0) {
     Affine form = FormOf(n.a), opposite;
@@ -210,6 +256,7 @@ LocalContext::LocalContext(Graph* g, Id cond, bool truth)
       active_(g->epochs_.size() < kMaxContexts) {
   if (!active_) return;
   g->epochs_.push_back(++g->last_epoch_);
+  g->assume_budget_ = kMaxLocalConditions;
   g->Assume(cond, truth, this);
 }
 

@@ -34,15 +34,42 @@ class Generator:
         self.np_rng = np.random.default_rng(seed)
         self.analyzer = Analyzer()
         self.env, self.vars = {}, []
+        self.admitted = np.ones(POINTS, bool)  # points at which every variable is within its facts
         self.extreme = False  # a constant near the ends of the dtype was used
         for i in range(4):
             self._variable(i)
 
     def _variable(self, i):
+        v = Var(f"v{i}", self.dtype)
+        kinds = ["small", "small", "small", "negative", "any", "wide", "stride"]
+        if self.vars:
+            kinds += ["let", "below"]
+        kind = self.rng.choice(kinds)
+        if kind == "let":
+            value = self.integer(2)
+            self.analyzer.bind_value(v, value[0])
+            values, fits, trap = value[1]
+            self.admitted &= fits & ~trap
+        elif kind == "below":
+            values = self._below(v, self.rng.choice(self.vars))
+        else:
+            values = self._in_range(v, kind)
+        self.env[v] = values, np.ones(POINTS, bool), np.zeros(POINTS, bool)
+        self.vars.append(v)
+
+    def _below(self, v, u):
+        """0 <= v < u; where u is not positive there is no such v, and the point is not admitted."""
+        self.analyzer.bind(v, 0, u)
+        values = self.env[u][0]
+        self.admitted &= values > 0
+        picks = [self.rng.randrange(x) if x > 0 else 0 for x in values.tolist()]
+        ends = [max(x - self.rng.randint(1, 2), 0) for x in values.tolist()]
+        picks = [self.rng.choice(pair) for pair in zip(picks, ends)]
+        return np.array(picks, values.dtype)
+
+    def _in_range(self, v, kind):
         rng, dtype = self.rng, self.dtype
-        v = Var(f"v{i}", dtype)
         lo, hi = LIMITS[dtype]
-        kind = rng.choice(["small", "small", "small", "negative", "any", "wide", "stride"])
         if kind in ("small", "stride"):
             lo, hi = 0, rng.choice([1, 4, 8, 32, 100, 128]) - 1
         elif kind == "negative" and dtype.startswith("i"):
@@ -52,13 +79,12 @@ class Generator:
         if kind != "any" and hi - lo < LIMITS["int64"][1]:
             self.analyzer.bind(v, lo, hi - lo + 1)
         values = self._sample(lo, hi)
-        if kind == "stride":
-            step = rng.choice([2, 4, 8])
-            self.analyzer.bind(v, 0, (hi + 1) * step)
-            self.analyzer.bind_modular(v, step, 0)
-            values = values * np.asarray(step, values.dtype)
-        self.env[v] = (values, np.ones(POINTS, bool), np.zeros(POINTS, bool))
-        self.vars.append(v)
+        if kind != "stride":
+            return values
+        step = rng.choice([2, 4, 8])
+        self.analyzer.bind(v, 0, (hi + 1) * step)
+        self.analyzer.bind_modular(v, step, 0)
+        return values * np.asarray(step, values.dtype)
 
     def _sample(self, lo, hi):
         corners = [lo, hi, min(lo + 1, hi), max(hi - 1, lo)]
@@ -133,10 +159,20 @@ def check(e, value, g, keep, label):
     assert not lost.any(), f"{label}: {witness(g, lost)}: a division by zero vanished\n{e!r}\n-> {s!r}"
     if dtype != "bool":
         check_facts(a, e, want[defined], label)
+    elif a.can_prove(e):
+        assert want[defined].all(), f"{label}: proved, but does not hold\n{e!r}"
     again = a.simplify(s)
     assert g.extreme or ir.structural_equal(again, s), (
         f"{label}: not idempotent\n{e!r}\n-> {s!r}\n-> {again!r}"
     )
+
+
+def check_equality(x, y, g, keep, label):
+    """What can_prove_equal says of two expressions holds at every point."""
+    if g.analyzer.can_prove_equal(x[0], y[0]):
+        defined = keep & x[1][1] & y[1][1] & ~x[1][2] & ~y[1][2]
+        bad = defined & (x[1][0] != y[1][0])
+        assert not bad.any(), f"{label}: {witness(g, bad)}: not equal\n{x[0]!r}\n{y[0]!r}"
 
 
 def check_facts(a, e, values, label):
@@ -164,11 +200,13 @@ def run(seed, count, per_generator=10):
         g = Generator(
             seed * 1000003 + i, rng.choice(["int32", "int32", "int32", "int64", "uint32", "uint64"])
         )
-        keep, token = np.ones(POINTS, bool), None
+        keep, token = g.admitted, None
         if rng.random() < 0.5:
             cond = g.boolean(1)
-            keep = cond[1][1] & ~cond[1][2] & (cond[1][0] != 0)
+            keep = g.admitted & cond[1][1] & ~cond[1][2] & (cond[1][0] != 0)
             token = g.analyzer.enter(cond[0])
+        x, y = g.integer(2), g.integer(2)
+        check_equality(x, y, g, keep, f"seed {seed}, generator {i}, dtype {g.dtype}")
         for j in range(per_generator):
             e, value = g.integer(rng.randint(1, 5)) if rng.random() < 0.75 else g.boolean(rng.randint(1, 3))
             check(e, value, g, keep, f"seed {seed}, generator {i}, expression {j}, dtype {g.dtype}")
