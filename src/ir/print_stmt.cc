@@ -172,9 +172,7 @@ void ScriptPrinter::BufferFields(const Buffer& b, bool view) {
     line_ += ", elem_offset=";
     Expr(b->elem_offset);
   }
-  // The parser derives the alignment of a view of a pointer that is no buffer's own.
-  bool derived = view && NameOf(b->data).find('.') == std::string::npos;
-  if (b->align != 0 || derived) line_ += ", align=" + std::to_string(b->align);
+  if (b->align != 0) line_ += ", align=" + std::to_string(b->align);
   if (b->allocated_addr.has_value()) {
     line_ += ", allocated_addr=";
     Expr(*b->allocated_addr);

@@ -144,16 +144,13 @@ def tmem(shape, dtype="float32", **options):
 
 
 def decl_buffer(
-    shape, dtype="float32", data=None, elem_offset=0, scope=None, layout=None, align=None, allocated_addr=None
+    shape, dtype="float32", data=None, elem_offset=0, scope=None, layout=None, align=0, allocated_addr=None
 ):
-    """A view of existing storage: data is a buffer's .data or a pointer variable (None: an allocation).
-
-    align: promised bytes; left out (or negative) it is derived.
-    """
+    """A view of existing storage: data is a buffer's .data or a pointer variable (None: an allocation)."""
     builder = current("T.decl_buffer")
     span = builder.span()
     if data is None:
-        return alloc_buffer(shape, dtype, scope or "global", layout, align or 0, allocated_addr, elem_offset)
+        return alloc_buffer(shape, dtype, scope or "global", layout, align, allocated_addr, elem_offset)
     if not isinstance(data, Var) or data.dtype != "handle":
         raise TypeMismatch(
             "data= is a pointer variable",
@@ -164,13 +161,12 @@ def decl_buffer(
         )
     if scope is None:
         scope = data.pointer.scope if data.pointer is not None else "global"
-    if align is None or align < 0:
+    if align <= 0 and data in builder.pointers:
         # An address in the middle of something: no more is known.
-        bits = tvm_ffi.dtype(check_dtype(dtype)).bits if data in builder.pointers else 0
-        align = max(1, bits // 8) if bits else 0
+        align = max(1, tvm_ffi.dtype(check_dtype(dtype)).bits // 8)
     buffer = make_buffer(
         builder.name("view"), _shape(shape, span), check_dtype(dtype), _scope(str(scope), span),
-        _layout(layout, shape), data, 0 if elem_offset is None else elem_offset, align,
+        _layout(layout, shape), data, 0 if elem_offset is None else elem_offset, max(align, 0),
         allocated_addr, span,
     )  # fmt: skip
     builder.emit(_api.DeclBuffer(buffer, span))
