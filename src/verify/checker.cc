@@ -95,6 +95,7 @@ void Checker::VisitStmt(const Stmt& s) {
 void Checker::VisitBind(const BindNode* n) {
   VisitExpr(n->value);
   Define(n->var);
+  if (IsHandle(n->var->dtype)) computed_.insert(n->var.get());
 }
 
 void Checker::VisitAllocBuffer(const AllocBufferNode* n) {
@@ -107,6 +108,11 @@ void Checker::VisitDeclBuffer(const DeclBufferNode* n) {
   VisitBufferExprs(n->buffer);
   VisitBuffer(n->buffer);
   CheckBuffer(n->buffer);
+  // Align 0 would promise what only parameters and allocations keep (ir/buffer.h).
+  if (n->buffer->align > 0 || !computed_.count(n->buffer->data.get())) return;
+  Report("view-without-alignment", "a view of a computed pointer that says no alignment",
+         "align 0 of '" + std::string(n->buffer->name) + "'",
+         "the bytes that divide its address, at least 1");
 }
 
 void Checker::VisitBuffer(const Buffer& b) { VisitVar(b->data.get()); }

@@ -165,11 +165,14 @@ class Programs(Expressions):
         dtype = r.choice([*SCALARS, *TINY, "float16x2"])
         scope, name = scope or r.choice(SCOPES), self.name()
         element = dtype.split("x")[0] if dtype.endswith("x2") else dtype
+        # A view of a computed pointer says its alignment.
+        own = data is None or not any(data.same_as(v) for v in self.vars)
+        aligns = [0, 0, 16, 128] if own else [1, 16, 128]
         if data is None:
             data = ir.Var(name, "handle", ir.PointerType(element, scope))
         return ir.Buffer(
             name, data, shape, dtype, self.layout() if r.random() < 0.3 else None, scope,
-            r.choice([0, 0, 0, 8, self.expr("int32", 1)]), r.choice([0, 0, 16, 128]),
+            r.choice([0, 0, 0, 8, self.expr("int32", 1)]), r.choice(aligns),
             r.choice([None, None, 0, 1024]),
         )  # fmt: skip
 

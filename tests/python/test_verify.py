@@ -34,6 +34,13 @@ SHARED = flat("s", scope="shared.dyn")
 PLACED = flat("t", scope="shared.dyn", allocated_addr=128)
 X = ir.Var("x")
 WIDE = ir.Buffer.make("w", [4, 4], "float32", "local")
+P = ir.Var("p", "handle", ir.PointerType("float32", "local"))
+PLACE = ir.call("handle", "tx.address_of", [ir.BufferLoad(B, [ir.const(3, "int32")])])
+
+
+def view(align):
+    return ir.Buffer("v", P, [4], "float32", None, "local", 0, align)
+
 
 CASES = {
     # rule: (stage, program that breaks it, neighbour)
@@ -64,6 +71,11 @@ CASES = {
         "tile",
         [ENTRY, ir.AllocBuffer(B), store(B, ir.const(16, "int32"))],
         [ENTRY, ir.AllocBuffer(B), store(B, ir.const(15, "int32"))],
+    ),
+    "view-without-alignment": (
+        "tile",
+        [ENTRY, ir.AllocBuffer(B), ir.Bind(P, PLACE), ir.DeclBuffer(view(0))],
+        [ENTRY, ir.AllocBuffer(B), ir.Bind(P, PLACE), ir.DeclBuffer(view(1))],
     ),
     "buffer-not-flat": ("native", [ENTRY, ir.AllocBuffer(WIDE)], [ENTRY, ir.AllocBuffer(B)]),
     "size-not-constant": (

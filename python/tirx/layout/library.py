@@ -10,8 +10,9 @@ import enum
 
 import tvm_ffi
 
-from .errors import LayoutError
-from .layout import Axis, ComposeLayout, Iter, S, TileLayout, _int
+from ..errors import LayoutError
+from .notation import Axis, S
+from .tile import ComposeLayout, Iter, TileLayout, _int
 
 _LANE, _TID = Axis.get("laneid"), Axis.get("tid_in_wg")
 _TLANE, _TCOL = Axis.get("TLane"), Axis.get("TCol")

@@ -1,24 +1,13 @@
-"""Layouts: where the elements of a tile are.
-
-    TileLayout(S[(8, 2, 4, 2) : (4 @ laneid, 1 @ warpid, 1 @ laneid, 1)] + R[2 : 4 @ warpid] + 5 @ warpid)
-
-maps a logical index to a set of coordinates on named axes, L(x) = {D(x) + r + O | r in R}: the linear
-index x is split over the shard extents, innermost first; digit times stride adds up on the iter's axis; the
-offset is added; every combination of replica steps is one place. A stride without an axis is on `m`, the
-linear memory of the buffer. The operations (include/tirx/layout/ops.h, docs/layouts.md) are exact or raise
-LayoutError; `placements` is the definition that they are tested against.
-"""
+"""TileLayout and ComposeLayout: the faces of the C++ algebra (include/tirx/layout/ops.h)."""
 
 from __future__ import annotations
 
-import itertools
-
 from tvm_ffi import Object, register_object
 
-from . import _ffi_api as _api
-from . import ir as _ir
-from .errors import LayoutError
-from .layout_notation import Axis, R, S, as_spec, check_number, listed
+from .. import _ffi_api as _api
+from .. import ir as _ir
+from ..errors import LayoutError
+from .notation import Axis, as_spec, check_number, listed
 
 
 @register_object("tx.Iter")
@@ -204,14 +193,14 @@ class TileLayout(Layout):
 
     @staticmethod
     def trainium(annotation, shape, is_psum=False) -> TileLayout:
-        """See layout_library.trainium_layout."""
-        from .layout_library import trainium_layout
+        """See library.trainium_layout."""
+        from .library import trainium_layout
 
         return trainium_layout(annotation, shape, is_psum)
 
     def to_psum(self) -> TileLayout:
-        """See layout_library.to_psum."""
-        from .layout_library import to_psum
+        """See library.to_psum."""
+        from .library import to_psum
 
         return to_psum(self)
 
@@ -246,110 +235,3 @@ class ComposeLayout(Layout):
 
     def __repr__(self):
         return str(self)
-
-
-def parse(text: str) -> Layout:
-    """The layout that `str(layout)` or `repr(layout)` wrote (constants only)."""
-    import ast
-
-    names = {"S": S, "R": R, "TileLayout": TileLayout, "ComposeLayout": ComposeLayout, **Axis._known}
-    allowed = (ast.Expression, ast.Add, ast.MatMult, ast.USub, ast.BinOp, ast.UnaryOp, ast.Tuple, ast.Load,
-               ast.Subscript, ast.Slice, ast.Name, ast.Constant, ast.Call)  # fmt: skip
-    try:
-        tree = ast.parse(text.strip(), mode="eval")
-        for node in ast.walk(tree):
-            known = not isinstance(node, ast.Name) or node.id in names
-            plain = not isinstance(node, ast.Constant) or type(node.value) is int
-            if not (isinstance(node, allowed) and known and plain):
-                raise SyntaxError(f"{ast.unparse(node)} is not layout notation")
-        value = eval(
-            compile(tree, "<layout>", "eval"), {"__builtins__": {}}, names
-        )  # names and shape checked
-    except (SyntaxError, TypeError, AttributeError) as e:
-        raise LayoutError(
-            "this is no layout", code="bad-notation", found=f"{text!r}: {e}",
-            required="S[shape : strides] + R[extents : strides] + offset, for instance "
-            "S[(8, 4) : (4@laneid, 1)] + R[2 : 4@warpid]",
-        ) from None  # fmt: skip
-    return value if isinstance(value, Layout) else TileLayout(value)
-
-
-def equivalent(a, b, analyzer=None):
-    """Whether two layouts have the same placements. The answer is true or false and, when false, has
-    `kind` ("size" or "place") and `index`, the first linear index whose places differ."""
-    return Equivalence(*list(_api.layout_difference(a, b, analyzer)))
-
-
-class Equivalence:
-    """Answer of `equivalent`."""
-
-    __slots__ = ("kind", "index")
-
-    def __init__(self, kind=None, index=None):
-        self.kind, self.index = kind and str(kind), index
-
-    def __bool__(self):
-        return self.kind is None
-
-    def __repr__(self):
-        return "equal" if self else f"differ in {self.kind} at index {self.index}"
-
-
-def placements(layout) -> list:
-    """The definition: for each linear index the frozenset of its places, each a frozenset of (axis,
-    coordinate) pairs without the zero coordinates. Written for clarity, not speed; static layouts."""
-    tile = layout.tile_layout if isinstance(layout, ComposeLayout) else layout
-    shard = [(_int(i.extent), _int(i.stride), str(i.axis)) for i in tile.shard]
-    replica = [(_int(i.extent), _int(i.stride), str(i.axis)) for i in tile.replica]
-    offset = {str(a): _int(v) for a, v in tile.offset.items()}
-    steps = list(itertools.product(*[range(e) for e, _, _ in replica]))
-    out = []
-    for digits in itertools.product(*[range(e) for e, _, _ in shard]):
-        places = set()
-        for rdigits in steps:
-            at = dict(offset)
-            for d, (_, stride, axis) in zip(digits + rdigits, shard + replica):
-                at[axis] = at.get(axis, 0) + d * stride
-            if tile is not layout:
-                at["m"] = _swizzled(layout, at.get("m", 0))
-            places.add(frozenset((a, v) for a, v in at.items() if v))
-        out.append(frozenset(places))
-    return out
-
-
-def _swizzled(layout, m):
-    x, low = m >> layout.per_element, m % (1 << layout.per_element)
-    x ^= (x & (((1 << layout.swizzle_len) - 1) << layout.atom_len)) >> layout.atom_len
-    return (x << layout.per_element) + low
-
-
-_LIBRARY = (
-    "SwizzleMode", "mma_fragment_layout", "mma_shared_layout", "tcgen05_atom_layout",
-    "tmem_datapath_layout", "wg_local_layout",
-)  # fmt: skip
-
-
-def __getattr__(name):
-    if name in _LIBRARY:
-        from . import layout_library
-
-        return getattr(layout_library, name)
-    if name in Axis._known:  # registered after this module was loaded
-        return Axis._known[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-globals().update(Axis._known)
-__all__ = [
-    "Axis",
-    "ComposeLayout",
-    "Iter",
-    "Layout",
-    "R",
-    "S",
-    "TileLayout",
-    "equivalent",
-    "parse",
-    "placements",
-]
-__all__ += [*_LIBRARY, *Axis._known]

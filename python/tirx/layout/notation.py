@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from . import _ffi_api as _api
-from . import ir as _ir
-from .errors import LayoutError
+from .. import _ffi_api as _api
+from .. import ir as _ir
+from ..errors import LayoutError
 
 
 class Axis(str):
