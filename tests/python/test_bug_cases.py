@@ -630,7 +630,7 @@ B[tx] = B[tx] + s[tx]
 
 def test_case_38_a_fill_too_early_after_a_read_is_reported():
     func = kernel(REFILL.format(between="pass"), A=((128,), "float32"), B=((128,), "float32"))
-    refused(SimError, "shared-race", func, numbers(128), zeros(128))
+    refused(SimError, "lane-race", func, numbers(128), zeros(128))
 
 
 def test_case_38_a_fill_after_the_barrier_leaves_what_was_read():
@@ -666,7 +666,7 @@ def stages(end="T.cuda.cta_sync()", last="1"):
 def test_case_38_overwriting_a_stage_that_is_still_read_is_reported(schedule):
     with pytest.raises(SimError) as e:
         run(stages(end="pass"), numbers(4, 128), zeros(128), schedule=schedule)
-    assert e.value.code in ("shared-race", "read-before-wait") and "s" in e.value.found
+    assert e.value.code in ("shared-race", "lane-race", "read-before-wait") and "s" in e.value.found
 
 
 @pytest.mark.parametrize("schedule", ["lazy", "eager", "random"])
