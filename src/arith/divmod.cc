@@ -255,8 +255,10 @@ bool Graph::DivideSymbolic(const Affine& s, Id b, DType t, Affine* quotient, Aff
   rest->base = s.base;
   for (const Term& term : s.terms) {
     Id left = term.coeff % c == 0 ? WithoutFactors(term.atom, factors, t) : kNone;
-    if (left == kNone) AddScaled(rest, term.atom, term.coeff);
-    else AddScaled(quotient, left, term.coeff / c);
+    if (left == kNone)
+      AddScaled(rest, term.atom, term.coeff);
+    else
+      AddScaled(quotient, left, term.coeff / c);
   }
   Affine room = divisor;  // divisor - 1 - rest
   AddAffine(&room, *rest, -1);

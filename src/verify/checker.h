@@ -58,7 +58,7 @@ class Checker : public StmtVisitor {
   bool on_device_{false};
   std::unordered_set<const VarNode*> visible_, ever_;
   std::unordered_set<const VarNode*> computed_;  // pointers that are values of Binds
-  std::vector<const VarNode*> order_;  // of visible_
+  std::vector<const VarNode*> order_;            // of visible_
   std::vector<Problem> problems_;
 };
 

@@ -129,11 +129,12 @@ class Generator {
     if (depth == 0 || Pick(8) == 0) {
       return Pick(2) ? PrimExpr(vars_[Pick(vars_.size())]) : Constant();
     }
-    if (Pick(12) == 0) return MakeSelect(Boolean(depth - 1), Integer(depth - 1), Integer(depth - 1));
-    constexpr BinOp kOps[] = {BinOp::kAdd, BinOp::kAdd, BinOp::kSub, BinOp::kMul, BinOp::kFloorDiv,
-                              BinOp::kFloorDiv, BinOp::kFloorMod, BinOp::kFloorMod, BinOp::kMin,
-                              BinOp::kMax, BinOp::kTruncDiv, BinOp::kTruncMod, BinOp::kBitAnd,
-                              BinOp::kBitXor, BinOp::kShr};
+    if (Pick(12) == 0)
+      return MakeSelect(Boolean(depth - 1), Integer(depth - 1), Integer(depth - 1));
+    constexpr BinOp kOps[] = {
+        BinOp::kAdd,      BinOp::kAdd,      BinOp::kSub,      BinOp::kMul,    BinOp::kFloorDiv,
+        BinOp::kFloorDiv, BinOp::kFloorMod, BinOp::kFloorMod, BinOp::kMin,    BinOp::kMax,
+        BinOp::kTruncDiv, BinOp::kTruncMod, BinOp::kBitAnd,   BinOp::kBitXor, BinOp::kShr};
     BinOp op = kOps[Pick(std::size(kOps))];
     bool constant = op == BinOp::kShr || (op >= BinOp::kMul && op <= BinOp::kTruncMod && Pick(6));
     PrimExpr a = Integer(depth - 1);
@@ -190,7 +191,8 @@ TEST(Analyzer, EveryPointOfSmallDomains) {
   analyzer.BindModular(w, 4, 0);
   std::vector<Env> points;
   for (int64_t i = 0; i < 24; ++i) {
-    for (int64_t j = -5; j < 6; ++j) points.push_back({{x.get(), i}, {y.get(), j}, {w.get(), i % 3 * 4}});
+    for (int64_t j = -5; j < 6; ++j)
+      points.push_back({{x.get(), i}, {y.get(), j}, {w.get(), i % 3 * 4}});
   }
   Generator g(Seed(), kInt32, {x, y, w}, {0, 1, 2, 3, 4, 6, 8, 12, 16, -1, -3});
   for (int i = 0; i < 4000; ++i) {
