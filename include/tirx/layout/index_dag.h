@@ -39,6 +39,7 @@ enum class IndexOp : int32_t {
   kSelect = 14,  //!< node b when node a is not 0, else node c; only the chosen one is evaluated
   kTable = 15,   //!< entry (row a, column c) of tables[b]; a is inside the table
   kCall = 16,    //!< output c of calls[a]: a registered transform without a formula
+  kAfter = 17,   //!< a, and fails where b fails: a value that is needed though nothing reads it
 };
 
 /*! One operation. Operand nodes come before it in the array. */
@@ -98,6 +99,8 @@ class DagBuilder {
   int32_t And(int32_t a, int64_t k) { return Binary(IndexOp::kAnd, a, Const(k)); }
   /*! a, failing outside [0, extent); left out when the interval of a shows that it is inside. */
   int32_t Inside(int32_t a, int64_t extent);
+  /*! a, failing where b fails; left out when b cannot fail. */
+  int32_t After(int32_t a, int32_t b);
   int32_t Select(int32_t condition, int32_t then, int32_t otherwise);
   int32_t Table(int32_t table, int32_t row, int64_t column);
   int32_t AddTable(IndexTable table);
@@ -112,9 +115,10 @@ class DagBuilder {
   struct Hash {
     size_t operator()(const IndexNode& n) const;
   };
+  /*! known: the node has a value at every point of the domain, in [low, high]. */
   struct Bounds {
-    bool known;
-    int64_t low, high;
+    bool known{false};
+    int64_t low{0}, high{0};
   };
   int32_t Intern(const IndexNode& node);
   Bounds BoundsOf(const IndexNode& node) const;
