@@ -11,22 +11,9 @@ import ast
 
 from .. import _ffi_api as _api
 from ..errors import ScriptError, TirxError, TypeMismatch
-from ..ir import (
-    Binary,
-    Broadcast,
-    Buffer,
-    BufferLoad,
-    Call,
-    Cast,
-    FloatImm,
-    IntImm,
-    Not,
-    PrimExpr,
-    Ramp,
-    Select,
-    Var,
-)
+from ..ir import Buffer, BufferLoad, BufferRegion, FloatImm, IntImm, PrimExpr, Var
 from . import index as ix
+from .freeze import DISPLAYS, frozen, frozen_deep, frozen_region
 from .operators import binary, python_failure
 from .scope import Scalar
 from .subscript import buffer_subscript, index_nodes
@@ -50,6 +37,8 @@ def _assign(ev, n):
     value = evaluate(ev, n.value)
     builder.hint = None
     builder.node = n
+    if type(n.value) in DISPLAYS and kind is not ast.Tuple and kind is not ast.List:
+        value = frozen_deep(builder, value)
     for target in n.targets:
         assign(ev, target, value, n)
     if builder.fresh:
@@ -150,40 +139,18 @@ def assign(ev, target, value, node):
     elif kind in (ast.Tuple, ast.List):
         # All values are taken before the first target changes, as in Python.
         values = list(ev.unpack(target, value))
-        for t, v in zip(target.elts, [*values[:1], *(frozen(ev, v, node) for v in values[1:])]):
+        for t, v in zip(target.elts, [*values[:1], *(frozen(ev.builder, v) for v in values[1:])]):
             assign(ev, t, v, node)
     else:
         raise unsupported(ev, target)
-
-
-def _reads_memory(value) -> bool:
-    stack = [value]
-    while stack:
-        e = stack.pop()
-        if isinstance(e, BufferLoad) or (isinstance(e, Call) and not _api.is_pure_intrinsic(e.op)):
-            return True
-        stack += e.args if isinstance(e, Call) else [getattr(e, f) for f in _CHILDREN.get(type(e), ())]
-    return False
-
-
-_CHILDREN = {
-    Binary: ("a", "b"), Not: ("a",), Select: ("cond", "true_value", "false_value"), Cast: ("value",),
-    Ramp: ("base", "stride"), Broadcast: ("value",),
-}  # fmt: skip
-
-
-def frozen(ev, value, node):
-    """`value` as it is now: what reads memory, which the first targets may change, becomes a let."""
-    if not isinstance(value, PrimExpr) or not _reads_memory(value):
-        return value
-    fresh = isinstance(value, BufferLoad) and any(value.buffer.same_as(b) for b in ev.builder.fresh)
-    return value if fresh else let(ev, "value", value, node)
 
 
 def assign_name(ev, name, value, node):
     if type(value) is MetaVar:
         return ev.scope.define(name, value.value)
     if not isinstance(value, (PrimExpr, int, float)):
+        if isinstance(value, BufferRegion):
+            value = frozen_region(ev.builder, value)
         return ev.scope.define(name, value)
     scalar = ev.mutable(name)
     if scalar is not None:
@@ -286,7 +253,7 @@ def assign_item(ev, target, value, node):
     key = evaluate(ev, target.slice)
     refuse_python_mutation(ev, target, "an item of a Python object")
     try:
-        obj[key] = value
+        obj[key] = frozen(ev.builder, value)
     except TirxError:
         raise
     except Exception as error:
@@ -309,7 +276,8 @@ def assign_attribute(ev, target, value, node):
         return ev.builder.emit(_api.BufferStore(old.buffer, value, [0], ev.span(node)))
     refuse_python_mutation(ev, target, f"the attribute {target.attr!r} of a Python object")
     try:
-        setattr(obj, target.attr, value.value if type(value) is MetaVar else value)
+        value = value.value if type(value) is MetaVar else frozen(ev.builder, value)
+        setattr(obj, target.attr, value)
     except Exception as error:
         raise python_failure(error, ev.span(target)) from error
 

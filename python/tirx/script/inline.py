@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from ..errors import Location, ScriptError, TirxError
-from ..ir import Buffer, BufferLoad
+from ..ir import Buffer, BufferLoad, PrimExpr
 from . import source as src
 from .builder import current
 from .evaluator import Evaluator, locate
+from .freeze import frozen, frozen_deep
 from .index import const
 from .scope import MISSING, PythonNames, Scalar, bound_many
 from .tables import evaluate
@@ -47,8 +48,9 @@ class Inline:
         bound = bind_arguments(self, source.node.args, args, kwargs)
         names = self.names if self.hygienic else CallerNames(builder, self.names)
         ev = Evaluator(builder, source, names, bound_many(source), inline=True)
+        places = _places(source)
         for name, value in bound.items():
-            ev.vars[name] = _parameter_value(value)
+            ev.vars[name] = _parameter_value(builder, name, value, name in places)
         return self._run(builder, ev)
 
     def _run(self, builder, ev):
@@ -73,7 +75,7 @@ class Inline:
         finally:
             builder.source, builder.node, builder.hint, builder.evaluator = saved
             builder.inlines -= 1
-        return ev.result
+        return frozen_deep(builder, ev.result)
 
 
 class BoundInline:
@@ -106,12 +108,32 @@ class CallerNames:
         return {*self.caller.names(), *self.own.names()}
 
 
-def _parameter_value(value):
+def _parameter_value(builder, name, value, is_place):
+    """What a parameter stands for: a scalar itself, an element when the body uses it as a place, else the value
+    that the argument has at the call."""
     if type(value) is MetaVar:
         return value.value
-    if isinstance(value, BufferLoad) and len(value.buffer.shape) == 1 and _is_one_element(value.buffer):
-        return Scalar(value.buffer)
-    return value
+    if isinstance(value, BufferLoad):
+        if len(value.buffer.shape) == 1 and _is_one_element(value.buffer):
+            return Scalar(value.buffer)
+        return value if is_place else frozen(builder, value, name)
+    return frozen(builder, value, name) if isinstance(value, PrimExpr) else frozen_deep(builder, value)
+
+
+def _places(source) -> set:
+    """Names that the body hands to T.address_of or an instruction, which may write there or take the address."""
+    if source.places is None:
+        calls = (c for c in ast.walk(source.node) if isinstance(c, ast.Call) and _is_instruction(c.func))
+        source.places = {a.id for c in calls for a in c.args if isinstance(a, ast.Name)}
+    return source.places
+
+
+def _is_instruction(func) -> bool:
+    parts = []
+    while isinstance(func, (ast.Attribute, ast.Subscript)):
+        parts.append(func.attr if isinstance(func, ast.Attribute) else "")
+        func = func.value
+    return bool({"address_of", "ptx", "cuda"} & {*parts})
 
 
 def _is_one_element(buffer: Buffer):

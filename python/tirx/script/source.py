@@ -19,11 +19,12 @@ from ..errors import ScriptError
 class Source:
     """A parsed `def`: its AST node and how AST lines map to file lines (file line = AST line + offset)."""
 
-    __slots__ = ("file", "node", "offset", "many")
+    __slots__ = ("file", "node", "offset", "many", "places")
 
     def __init__(self, file, node, offset):
         self.file, self.node, self.offset = file, node, offset
         self.many = None  # names bound more than once; filled in by scope.bound_many
+        self.places = None  # names used as places; filled in by inline
 
 
 @contextmanager

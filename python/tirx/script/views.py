@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import _ffi_api as _api
 from ..errors import LayoutError, TypeMismatch
 from .builder import current, here
+from .freeze import frozen
 from .index import as_index, const, extent_between, shape_of
 
 
@@ -48,8 +49,15 @@ class SubIndexer:
                 required=f"at most {len(shape)}",
             )
         keys = keys + (slice(None),) * (len(shape) - len(keys))
-        parts = [_part(self.buffer, d, key, shape[d]) for d, key in enumerate(keys)]
+        parts = [_taken(_part(self.buffer, d, key, shape[d])) for d, key in enumerate(keys)]
         return _rebuild(self.buffer, shape, parts)
+
+
+def _taken(part):
+    """A part whose start and count are the values they have now: a view does not move when they change."""
+    builder = current("a view")
+    lo, count, step = part
+    return frozen(builder, lo, "start"), frozen(builder, count, "extent"), step
 
 
 def _part(buffer, dim, key, extent):
