@@ -43,6 +43,43 @@ class SpanFiller : public StmtVisitor {
   int holders_;
 };
 
+[[noreturn]] void ThrowDisagree(const TilePrimitiveCall& call, scope::Kind kind, scope::Kind agreed,
+                                const std::string& what) {
+  bool thread = agreed == scope::Kind::kThread;
+  std::string each = thread ? "thread" : scope::KindName(agreed), team = scope::KindName(kind);
+  Diag("scope", "operand-differs", call->span)
+      .Message("Tx." + std::string(call->op) + " at " + team +
+               " scope is one operation of the whole " + team +
+               ", and its threads disagree on an operand")
+      .Found(what + " differs from " + each + " to " + each)
+      .Required("a region and values that all threads of the " + team + " agree on")
+      .Hint("give the whole region, or use " + each + " scope, where every " + each +
+            " has its own operation")
+      .Throw();
+}
+
+/*!
+ * Threads that work together on a tile must mean the same tile: a rule shares out its elements, and
+ * would cover a part of each thread's own.
+ */
+void CheckAgreed(const TilePrimitiveCall& call, scope::Kind kind, scope::Conditions* conditions) {
+  auto check = [&](const PrimExpr& e, const std::string& what) {
+    scope::Kind agreed = conditions->Agreement(e);
+    if (agreed < kind) ThrowDisagree(call, kind, agreed, what);
+  };
+  for (const ffi::Any& arg : call->args) {
+    if (auto region = arg.try_cast<BufferRegion>()) {
+      std::string name = (*region)->buffer->name;
+      for (const Range& r : (*region)->region) {
+        check(r->min, "where the region of " + name + " starts");
+        check(r->extent, "the size of the region of " + name);
+      }
+    } else if (auto value = arg.try_cast<PrimExpr>()) {
+      check(*value, "a value");
+    }
+  }
+}
+
 class Dispatcher : public scope::ScopedMutator {
  public:
   Dispatcher(const PrimFunc& func, const Target& target, const ffi::Function& hook)
@@ -52,6 +89,7 @@ class Dispatcher : public scope::ScopedMutator {
   Stmt VisitTilePrimitiveCall(const TilePrimitiveCall& s) override {
     std::optional<scope::Kind> kind = scope::ParseKind(s->scope);
     TVM_FFI_CHECK(kind, InternalError) << "tile call without a scope: run resolve_scopes first";
+    if (*kind != scope::Kind::kThread) CheckAgreed(s, *kind, &conditions());
     DispatchContext ctx = MakeDispatchContext(target_, ids(), active(), *kind, *analyzer_, s->span);
     ffi::Any result = hook_(s, ctx);
     Drain(ctx);

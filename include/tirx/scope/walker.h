@@ -38,6 +38,7 @@ class ScopedMutator : public FactsMutator {
  protected:
   const ActiveSet& active() const { return active_; }
   const IdTable& ids() const { return *ids_; }
+  Conditions& conditions() { return *conditions_; }
   /*! The innermost `with T.<kind>():`, or kThread. */
   Kind kind() const { return kind_; }
   const PrimFunc& func() const { return func_; }
