@@ -156,6 +156,7 @@ std::string FloatText(double v) {
       .Found(found)
       .Required("a value of " + DTypeName(t) + ", from " + std::to_string(MinValue(t)) + " to " +
                 max)
+      .Hint("T.cast(value, dtype) converts, and may lose information")
       .Throw();
 }
 

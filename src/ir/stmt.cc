@@ -109,7 +109,9 @@ Stmt MakeDeclBuffer(Buffer buffer, Span span) {
 
 Stmt MakeBufferStore(Buffer buffer, PrimExpr value, ffi::Array<PrimExpr> indices, Span span) {
   DType t = BufferLoad(buffer, indices, span)->dtype;  // checks the indices
-  value = ConvertTo(t, std::move(value), span);
+  // A constant must be a value of the buffer; a computed value is converted as T.cast does.
+  bool literal = value.as<IntImmNode>() != nullptr || value.as<FloatImmNode>() != nullptr;
+  value = literal ? MakeLiteral(t, std::move(value), span) : ConvertTo(t, std::move(value), span);
   auto n = New<BufferStoreNode>(std::move(span));
   n->buffer = std::move(buffer);
   n->value = std::move(value);

@@ -86,9 +86,11 @@ class Expressions:
         if self.r.random() < 0.2:
             return ~self.expr(dtype, depth - 1)
         name = self.r.choice(INTEGER + SHIFTS)
-        if name in SHIFTS and self.r.random() < 0.8:
-            return ir.Binary(name, self.expr(dtype, depth - 1), imm(dtype, self.r.randrange(8)))
-        return ir.Binary(name, self.expr(dtype, depth - 1), self.expr(dtype, depth - 1))
+        amount = self.expr(dtype, depth - 1)
+        # A constant amount is within the width: the parser refuses others.
+        if name in SHIFTS and (isinstance(amount, ir.IntImm) or self.r.random() < 0.8):
+            amount = imm(dtype, self.r.randrange(8))
+        return ir.Binary(name, self.expr(dtype, depth - 1), amount)
 
     def comparison(self, _, depth):
         dtype = self.r.choice(SCALARS)

@@ -91,6 +91,8 @@ CASES = {
     # statements
     "bind": lambda: ir.Bind(X, L),
     "store": lambda: ir.BufferStore(A, V4, [0, 0]),
+    "store of a constant": lambda: ir.BufferStore(ir.Buffer.make("I", [4], "int32"), 2**40, [0]),
+    "store of a fraction": lambda: ir.BufferStore(ir.Buffer.make("I", [4], "int32"), 1.5, [0]),
     "loop kind": lambda: ir.For(X, 0, 4, "fast", SEQ, {}),
     "loop variable": lambda: ir.For(F, 0, 4, "serial", SEQ, {}),
     "loop bound": lambda: ir.For(X, 0, F, "serial", SEQ, {}),

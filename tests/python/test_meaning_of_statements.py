@@ -88,3 +88,20 @@ def test_arrays_of_the_other_byte_order_are_refused():
     with pytest.raises(LaunchError) as e:
         exe(np.zeros(8, ">i4"))
     assert e.value.code == "argument-dtype" and "byte order" in e.value.found
+
+
+@pytest.mark.parametrize(
+    "line, code",
+    [("A[0] = 2**40", "constant-out-of-range"), ("A[0] = 1.5", "constant-out-of-range"),
+     ("A[0] = A[1] << 32", "shift-out-of-range"), ("A[0] = A[1] >> -1", "shift-out-of-range")],
+)  # fmt: skip
+def test_constants_that_do_not_fit_are_refused(line, code):
+    with pytest.raises(TypeMismatch) as e:
+        run([line], np.zeros(8, np.int32))
+    assert e.value.code == code and line in str(e.value)
+
+
+def test_constants_that_fit():
+    a = np.array([0, -3] + [0] * 6, np.int32)
+    run(["A[0] = 2**31 - 1", "A[2] = 2.0", "A[3] = A[1] << 31", "A[4] = A[1] >> 31"], a)
+    assert a[:5].tolist() == [2**31 - 1, -3, 2, -(2**31), -1]

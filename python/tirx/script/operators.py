@@ -9,9 +9,23 @@ from __future__ import annotations
 import ast
 import operator
 
+import tvm_ffi
+
 from .. import _ffi_api as _api
 from ..errors import ScriptError, TirxError, TypeMismatch
-from ..ir import _OP_INDEX, Binary, Buffer, BufferLoad, BufferRegion, Call, Cast, Not, PrimExpr, Select
+from ..ir import (
+    _OP_INDEX,
+    Binary,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    Call,
+    Cast,
+    IntImm,
+    Not,
+    PrimExpr,
+    Select,
+)
 from . import index as ix
 from .tables import EXPR, evaluate, handles_expr
 
@@ -31,7 +45,25 @@ _BIN = {
 
 def _factory(name):
     number, binary = _OP_INDEX[name], _api.binary
+    if name.startswith("shift"):
+        return lambda a, b, span: _checked_shift(binary(number, a, b, span), b, span)
     return lambda a, b, span: binary(number, a, b, span)
+
+
+def _checked_shift(value, amount, span):
+    """A shift by a constant that moves every bit out has no defined value in C and on the hardware."""
+    amount = amount.value if isinstance(amount, IntImm) else amount
+    bits = tvm_ffi.dtype(value.dtype).bits
+    if not isinstance(amount, int) or 0 <= amount < bits:
+        return value
+    raise TypeMismatch(
+        "the shift amount is out of range",
+        code="shift-out-of-range",
+        span=span,
+        found=f"a shift of {value.dtype} by {amount}",
+        required=f"an amount from 0 to {bits - 1}",
+        hint=f'widen first, for instance x.astype("{"u" if str(value.dtype)[0] == "u" else ""}int64")',
+    )
 
 
 def _dtype_text(value):
