@@ -5,7 +5,7 @@
  * lowest value into O; then D(x) + O is the componentwise minimum of the set, and O is its value at
  * x = 0. So D, O and R are determined by the placements. D's merged form is unique because its
  * innermost iter ends at the first x with D(x) != x * D(1). R is a sum of one set per axis; the
- * form chosen for a set depends on the set only (replica.cc).
+ * form chosen for a set depends on the set only (sumset.h). Swizzled layouts: compose_normal.cc.
  */
 #include <algorithm>
 
@@ -31,7 +31,7 @@ std::pair<int64_t, int64_t> MemoryBounds(const Form& f) {
 }
 
 /*! B shrinks to the row bits that occur; without any the swizzle does nothing. */
-Layout CanonicalCompose(const ComposeLayoutNode& c, const Form& tile) {
+Layout ShortCompose(const ComposeLayoutNode& c, const Form& tile) {
   int len = c.swizzle_len;
   if (tile.IsStatic()) {
     auto [low, high] = MemoryBounds(tile);
@@ -44,23 +44,31 @@ Layout CanonicalCompose(const ComposeLayoutNode& c, const Form& tile) {
 
 }  // namespace
 
-Form CanonicalForm(const Form& f, Prover& prover) {
+Form CanonicalForm(const Form& f, Prover& prover, std::vector<Step>* excess) {
   Form out;
   out.shard = MergeSteps(f.shard, prover);
   if (out.shard.empty()) out.shard.push_back({1, 1, kMemoryAxis});
   out.offset = f.offset;
-  out.replica = NormalReplica(f.replica, &out, prover);
+  out.replica = NormalReplica(f.replica, &out, prover, excess);
   std::sort(out.offset.begin(), out.offset.end(), [](const auto& a, const auto& b) {
     return GetAxis(a.first).name < GetAxis(b.first).name;
   });
   return out;
 }
 
+Layout ShortForm(const Layout& layout, Prover& prover, std::vector<Step>* excess) {
+  Form f = CanonicalForm(Form::Of(TileOf(layout)), prover, excess);
+  if (auto* c = layout.as<ComposeLayoutNode>()) return ShortCompose(*c, f);
+  return f.ToLayout();
+}
+
 Layout Canonicalize(const Layout& layout, Facts facts) {
   Prover prover(facts);
-  Form f = CanonicalForm(Form::Of(TileOf(layout)), prover);
-  if (auto* c = layout.as<ComposeLayoutNode>()) return CanonicalCompose(*c, f);
-  return f.ToLayout();
+  std::vector<Step> excess;
+  Layout out = ShortForm(layout, prover, &excess);
+  CheckNormal(excess);
+  auto* c = out.as<ComposeLayoutNode>();
+  return c && Form::Of(c->tile).IsStatic() ? NormalCompose(*c) : out;
 }
 
 }  // namespace layout

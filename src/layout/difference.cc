@@ -62,9 +62,35 @@ int64_t FirstShardDifference(const std::vector<Step>& a, const std::vector<Step>
       .Throw();
 }
 
-std::optional<Difference> DifferenceOfForms(const Form& a, const Form& b, Prover& prover) {
+std::vector<Step> OnAxis(const std::vector<Step>& steps, AxisId axis) {
+  std::vector<Step> out;
+  for (const Step& s : steps) {
+    if (s.axis == axis) out.push_back(s);
+  }
+  return out;
+}
+
+/*! Whether static replica lists, canonical but for `excess`, generate the same set. */
+bool SameSums(const std::vector<Step>& a, const std::vector<Step>& b) {
+  for (const auto* list : {&a, &b}) {
+    for (const Step& s : *list) {
+      auto x = ReplicaSums(OnAxis(a, s.axis)), y = ReplicaSums(OnAxis(b, s.axis));
+      if (!x || !y) CheckNormal(OnAxis(x ? b : a, s.axis));
+      if (*x != *y) return false;
+    }
+  }
+  return true;
+}
+
+bool SameReplica(const Form& a, const Form& b, bool normal, Prover& prover) {
+  if (SameSteps(a.replica, b.replica, prover)) return true;
+  return !normal && a.IsStatic() && b.IsStatic() && SameSums(a.replica, b.replica);
+}
+
+std::optional<Difference> DifferenceOfForms(const Form& a, const Form& b, bool normal,
+                                            Prover& prover) {
   bool same_shard = SameSteps(a.shard, b.shard, prover);
-  bool same_rest = SameOffset(a, b, prover) && SameSteps(a.replica, b.replica, prover);
+  bool same_rest = SameOffset(a, b, prover) && SameReplica(a, b, normal, prover);
   if (same_shard && same_rest) return std::nullopt;
   if (!a.IsStatic() || !b.IsStatic()) {
     ThrowUnproved(a, b, "static layouts, or facts that make the canonical forms equal");
@@ -83,7 +109,9 @@ class Evaluator {
     for (const Step& s : form_.replica) {
       if (s.axis == kMemoryAxis) on_m.push_back(s);
     }
-    replica_on_m_ = ReplicaSums(on_m);
+    auto sums = ReplicaSums(on_m);
+    if (!sums) CheckNormal(on_m);
+    replica_on_m_ = *sums;
   }
   const Form& form() const { return form_; }
 
@@ -135,7 +163,7 @@ std::optional<Difference> DifferenceByEvaluation(const Layout& a, const Layout& 
   if (fa.Size().value() != fb.Size().value()) return Difference{"size", 0};
   Prover prover;
   Form ca = ea.Constant(), cb = eb.Constant();
-  if (!SameOffset(ca, cb, prover) || !SameSteps(ca.replica, cb.replica, prover)) {
+  if (!SameOffset(ca, cb, prover) || !SameReplica(ca, cb, false, prover)) {
     return Difference{"place", 0};
   }
   for (int64_t x = 0; x < fa.Size().value(); ++x) {
@@ -147,15 +175,16 @@ std::optional<Difference> DifferenceByEvaluation(const Layout& a, const Layout& 
 }  // namespace
 
 std::optional<Difference> FirstDifference(const Layout& a, const Layout& b, Facts facts) {
-  Layout ca = Canonicalize(a, facts), cb = Canonicalize(b, facts);
+  Prover prover(facts);
+  std::vector<Step> excess;
+  Layout ca = ShortForm(a, prover, &excess), cb = ShortForm(b, prover, &excess);
   auto* sa = ca.as<ComposeLayoutNode>();
   auto* sb = cb.as<ComposeLayoutNode>();
   bool same_swizzle = sa && sb && sa->per_element == sb->per_element &&
                       sa->swizzle_len == sb->swizzle_len && sa->atom_len == sb->atom_len;
   // The swizzle is a bijection, so equal swizzles compare as their tiles.
   if ((sa || sb) && !same_swizzle) return DifferenceByEvaluation(ca, cb);
-  Prover prover(facts);
-  return DifferenceOfForms(Form::Of(TileOf(ca)), Form::Of(TileOf(cb)), prover);
+  return DifferenceOfForms(Form::Of(TileOf(ca)), Form::Of(TileOf(cb)), excess.empty(), prover);
 }
 
 }  // namespace layout

@@ -4,21 +4,25 @@
 #ifndef TIRX_LAYOUT_REPLICA_H_
 #define TIRX_LAYOUT_REPLICA_H_
 #include "form.h"
+#include "sumset.h"
 
 namespace tirx {
 namespace layout {
 
-/*! Replica iters with the same set of sums, which depends only on that set; the lowest value of
- * iters with negative strides goes to `form`'s offset. */
-std::vector<Step> NormalReplica(const std::vector<Step>& replica, Form* form, Prover& prover);
+/*! Replica iters with the same set of sums, sorted by axis; the lowest value of iters with negative
+ * strides goes to `form`'s offset. For static iters they depend only on the set, unless `excess` is set:
+ * to the iters of an axis whose sums overlap and are too many to search. */
+std::vector<Step> NormalReplica(const std::vector<Step>& replica, Form* form, Prover& prover,
+                                std::vector<Step>* excess = nullptr);
 
-/*! Sorted distinct sums of the steps of one axis. */
-std::vector<int64_t> ReplicaSums(const std::vector<Step>& steps);
-/*! Steps on `axis` whose sums are exactly `sums` (sorted, starting at 0), or nothing. */
-std::optional<std::vector<Step>> StepsOfSums(const std::vector<int64_t>& sums, AxisId axis);
+/*! Canonical form of a whole layout (canonical.cc); `excess` as above. */
+Form CanonicalForm(const Form& f, Prover& prover, std::vector<Step>* excess = nullptr);
 
-/*! Canonical form of a whole layout (canonical.cc). */
-Form CanonicalForm(const Form& f, Prover& prover);
+/*! `layout` with its tile in canonical form and B as small as the tile's addresses admit. */
+Layout ShortForm(const Layout& layout, Prover& prover, std::vector<Step>* excess);
+
+/*! Refuses to call a form normal when `excess` is not empty. */
+void CheckNormal(const std::vector<Step>& excess);
 
 }  // namespace layout
 }  // namespace tirx

@@ -5,12 +5,13 @@
  * divides both is kept whole; a box that stays inside the iter keeps n steps of it and fixes the
  * iters further out; the outermost iter takes any start. A static box that crosses a boundary
  * anywhere else is a layout only when y -> D(b + y) - D(b) is a mixed-radix map, which is decided
- * exactly by reading its iters off its values (the form is unique, see canonical.cc).
+ * exactly by reading its iters off its values (radix.h).
  */
 #include <tirx/support/diag.h>
 
 #include <algorithm>
 
+#include "radix.h"
 #include "steps.h"
 
 namespace tirx {
@@ -23,60 +24,6 @@ using Place = std::vector<int64_t>;
 struct Box {
   Num begin;
   Num extent;
-};
-
-/*! Reads iters off the values of a map; the axes of a place are given by `axes`. */
-class MixedRadixReader {
- public:
-  explicit MixedRadixReader(std::vector<AxisId> axes) : axes_(std::move(axes)) {}
-
-  /*! Steps, innermost first, or nothing when the values are not a mixed-radix map. */
-  std::optional<std::vector<Step>> Read(std::vector<Place> values) const {
-    std::vector<Step> out;
-    while (values.size() > 1) {
-      size_t run = RunLength(values);
-      auto step = StepOf(values[1], run);
-      if (!step || values.size() % run != 0 || !Periodic(values, run)) return std::nullopt;
-      out.push_back(*step);
-      std::vector<Place> outer;
-      for (size_t y = 0; y < values.size(); y += run) outer.push_back(values[y]);
-      values = std::move(outer);
-    }
-    return out;
-  }
-
- private:
-  static bool IsMultiple(const Place& v, const Place& unit, int64_t k) {
-    for (size_t a = 0; a < v.size(); ++a) {
-      if (v[a] != CheckedMul(unit[a], k)) return false;
-    }
-    return true;
-  }
-  static size_t RunLength(const std::vector<Place>& values) {
-    size_t y = 2;
-    while (y < values.size() && IsMultiple(values[y], values[1], static_cast<int64_t>(y))) ++y;
-    return y;
-  }
-  static bool Periodic(const std::vector<Place>& values, size_t run) {
-    for (size_t y = 0; y < values.size(); ++y) {
-      for (size_t a = 0; a < values[y].size(); ++a) {
-        if (values[y][a] != CheckedAdd(values[y - y % run][a], values[y % run][a])) return false;
-      }
-    }
-    return true;
-  }
-  std::optional<Step> StepOf(const Place& unit, size_t run) const {
-    Step out{static_cast<int64_t>(run), 0, kMemoryAxis};
-    for (size_t a = 0; a < unit.size(); ++a) {
-      if (unit[a] == 0) continue;
-      if (!out.stride.Is(0)) return std::nullopt;
-      out.stride = unit[a];
-      out.axis = axes_[a];
-    }
-    return out;
-  }
-
-  std::vector<AxisId> axes_;
 };
 
 std::vector<AxisId> AxesOf(const std::vector<Step>& steps) {
@@ -144,18 +91,13 @@ class DimSlicer {
   std::vector<Step> Cross(const Num& begin, const Num& n) {
     if (!Static(begin, n) || n.value() > kMaxCrossing) ThrowUnproved(begin, n);
     std::vector<AxisId> axes = AxesOf(steps_);
-    Place origin = PlaceOf(steps_, axes, begin.value());
-    std::vector<Place> values;
+    RadixReader reader(axes, n.value());
     for (int64_t y = 0; y < n.value(); ++y) {
-      values.push_back(PlaceOf(steps_, axes, begin.value() + y));
-      for (size_t a = 0; a < axes.size(); ++a) {
-        values.back()[a] = CheckedSub(values.back()[a], origin[a]);
-      }
+      if (!reader.Next(PlaceOf(steps_, axes, begin.value() + y).data())) ThrowNotALayout();
     }
-    auto read = MixedRadixReader(axes).Read(std::move(values));
-    if (!read) ThrowNotALayout();
-    kept_.insert(kept_.end(), read->begin(), read->end());
-    for (size_t a = 0; a < axes.size(); ++a) start_->Add(axes[a], origin[a]);
+    std::vector<Step> read = reader.Steps();
+    kept_.insert(kept_.end(), read.begin(), read.end());
+    for (size_t a = 0; a < axes.size(); ++a) start_->Add(axes[a], reader.origin()[a]);
     return kept_;
   }
   std::string Where() const {

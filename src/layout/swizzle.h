@@ -18,6 +18,9 @@ Num Swizzle(const ComposeLayoutNode& c, const Num& m, Prover& prover);
 /*! Span of the addresses: exact when the tile is static and small, else whole periods. */
 Num SwizzledSpan(const ComposeLayoutNode& c, const Form& tile, Facts facts);
 
+/*! The normal form of a static swizzled layout: see compose_normal.cc. */
+Layout NormalCompose(const ComposeLayoutNode& c);
+
 }  // namespace layout
 }  // namespace tirx
 #endif  // TIRX_LAYOUT_SWIZZLE_H_

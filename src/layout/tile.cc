@@ -3,8 +3,7 @@
  *
  * The dimensions of the result interleave, (outer_0, inner_0, outer_1, inner_1, ..), and the sum of
  * two layouts over disjoint digits needs no proof: D, R and O add. The undoing questions compare
- * merged forms, which are unique, so "no" means that no such layout exists (for replicas: that none
- * is found by taking away the known steps).
+ * merged forms, which are unique, so "no" means that no such layout exists (undo.cc).
  */
 #include <tirx/support/diag.h>
 

@@ -3,9 +3,8 @@
  *
  * T = known + rest over interleaved digits. Grouping T's merged form by the interleaved shape gives
  * each addend's digits; merged forms are unique per dimension, so comparing the known part and
- * reading the rest decides D exactly. O is a difference. For R the largest set X with R_known + X
- * inside R_T is taken: if any rest exists, X works too; only when X has no form as iters is a plain
- * removal of the known steps tried.
+ * reading the rest decides D exactly. O is a difference. For R, steps are searched that complete the
+ * known sums to the whole set (sumset.h); symbolic steps are only taken away as they stand.
  */
 #include <tirx/support/diag.h>
 
@@ -61,13 +60,9 @@ std::vector<Step> OnAxis(const std::vector<Step>& steps, AxisId axis) {
   return out;
 }
 
-bool SmallAndStatic(const std::vector<Step>& steps) {
-  int64_t count = 1;
-  for (const Step& s : steps) {
-    if (!s.extent.IsConst() || !s.stride.IsConst()) return false;
-    if (__builtin_mul_overflow(count, s.extent.value(), &count) || count > 4096) return false;
-  }
-  return true;
+bool Static(const std::vector<Step>& steps) {
+  return std::all_of(steps.begin(), steps.end(),
+                     [](const Step& s) { return s.extent.IsConst() && s.stride.IsConst(); });
 }
 
 /*! What is known of a wanted replica set on one axis: multiples of `unit` that reach at most
@@ -77,26 +72,6 @@ struct Wanted {
   int64_t reach{INT64_MAX};
 };
 using WantedOn = std::function<Wanted(AxisId)>;
-
-/*! The largest wanted set with known + set inside whole, provided that they cover whole. */
-std::optional<std::vector<int64_t>> SetQuotient(const std::vector<int64_t>& whole,
-                                                const std::vector<int64_t>& known,
-                                                const Wanted& wanted) {
-  std::vector<int64_t> out, covered;
-  for (int64_t x : whole) {
-    if (x > wanted.reach || x % wanted.unit != 0) continue;
-    bool inside = std::all_of(known.begin(), known.end(), [&](int64_t k) {
-      return std::binary_search(whole.begin(), whole.end(), x + k);
-    });
-    if (!inside) continue;
-    out.push_back(x);
-    for (int64_t k : known) covered.push_back(x + k);
-  }
-  std::sort(covered.begin(), covered.end());
-  covered.erase(std::unique(covered.begin(), covered.end()), covered.end());
-  if (covered != whole) return std::nullopt;
-  return out;
-}
 
 std::optional<std::vector<Step>> RemoveSteps(std::vector<Step> whole,
                                              const std::vector<Step>& known, Prover& prover) {
@@ -115,12 +90,16 @@ std::optional<std::vector<Step>> ReplicaQuotient(const std::vector<Step>& whole,
                                                  const std::vector<Step>& known, AxisId axis,
                                                  const Wanted& wanted, Prover& prover) {
   if (known.empty()) return whole;
-  if (SmallAndStatic(whole) && SmallAndStatic(known)) {
-    auto rest = SetQuotient(ReplicaSums(whole), ReplicaSums(known), wanted);
-    if (!rest) return std::nullopt;
-    if (auto steps = StepsOfSums(*rest, axis)) return steps;
+  if (!Static(whole) || !Static(known)) return RemoveSteps(whole, known, prover);
+  auto sums = ReplicaSums(whole), part = ReplicaSums(known);
+  if (sums && part) {
+    Decomposition rest = StepsBetween(*part, *sums, axis, wanted.unit);
+    bool fits = sums->back() - part->back() <= wanted.reach;
+    if (rest.decided) return fits ? rest.steps : std::nullopt;
   }
-  return RemoveSteps(whole, known, prover);
+  auto steps = RemoveSteps(whole, known, prover);
+  if (!steps) CheckNormal(whole);
+  return steps;
 }
 
 std::vector<AxisId> ReplicaAxes(const Form& a, const Form& b) {

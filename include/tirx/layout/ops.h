@@ -52,9 +52,13 @@ Coordinates Apply(const Layout& layout, const Shape& coord, const Shape& shape =
 PrimExpr MemoryIndex(const Layout& layout, const Shape& coord, const Shape& shape,
                      Facts facts = nullptr);
 
-/*! Same placements, shortest form: unit iters dropped, iters merged, zero strides on m, replicas
- * with positive strides, merged and sorted. Two static TileLayouts with equal placements get equal
- *  objects (replica sets that overlap in more than 4,096 steps excepted). */
+/*!
+ * The normal form: two static layouts with the same placements get equal objects, whatever their
+ * iters, replicas, offsets and swizzles. Unit iters are dropped, iters merged, zero strides put on m,
+ * replicas given positive strides and the least list of steps; a swizzled layout that is a TileLayout
+ * becomes one. Symbolic layouts are shortened as far as is proved. Raises "replica-overlap" for
+ * overlapping replicas with too many sums to search, "swizzle-too-large" beyond 2^21 swizzled places.
+ */
 Layout Canonicalize(const Layout& layout, Facts facts = nullptr);
 
 /*! The first linear index whose places differ, or nothing. */

@@ -49,7 +49,8 @@ class Layout(Object):
         return {str(axis): value for axis, value in zip(flat[::2], flat[1::2])}
 
     def canonicalize(self, analyzer=None) -> Layout:
-        """The normal form: equal placements, equal objects."""
+        """The normal form: static layouts with equal placements get equal objects. Refused only for replicas that
+        overlap in too many ways ("replica-overlap") and above 2^21 swizzled places."""
         return _api.layout_canonicalize(self, analyzer)
 
     def group(self, shape, analyzer=None):
