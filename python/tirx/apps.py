@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import ir
-from .errors import TirxError
+from .errors import Location, TirxError
 
 DEFAULT_ARCHS = ("sm_80", "sm_90a", "sm_100a")
 
@@ -36,20 +37,42 @@ def _module(path: Path):
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except TirxError:
+        raise
+    except SyntaxError as e:
+        raise _not_loaded(path, e, Location(str(path), e.lineno or 1, max(0, (e.offset or 1) - 1))) from None
+    except Exception as e:
+        raise _not_loaded(path, e, _line_in(path, e)) from e
     return module
+
+
+def _not_loaded(path, error, location):
+    return TirxError(
+        f"{path} cannot be loaded", code="kernel-not-loaded", found=f"{type(error).__name__}: {error}",
+        required="a Python file that runs", span=location,
+    )  # fmt: skip
+
+
+def _line_in(path, error):
+    """The last line of `path` that the error passed, or None."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]
+    return Location(str(path), lines[-1]) if lines else None
 
 
 def load(spec: str, params: dict):
     """(PrimFunc, App or None) for "apps/gemm", "file.py" or "file.py:name"."""
     path, _, name = spec.partition(":")
     folder = Path(path)
+    if folder.name == "kernel.py" and (folder.parent / "reference.py").is_file() and not name:
+        folder = folder.parent
     if folder.is_dir():
         app = load_app(folder, params)
         return app.make(), app
-    if not folder.is_file():
+    if not folder.is_file() or folder.suffix != ".py":
         raise TirxError(
-            "no such kernel", code="no-such-kernel", found=spec, required="an app folder or a Python file"
+            "no such kernel", code="no-such-kernel", found=spec, required="an app folder or a Python file (.py)"
         )
     return _pick(_module(folder), name, params, spec), None
 
@@ -57,6 +80,14 @@ def load(spec: str, params: dict):
 def load_app(folder, params=None) -> App:
     """The app in `folder`; `params` override its defaults."""
     folder = Path(folder)
+    missing = [f for f in ("kernel.py", "reference.py") if not (folder / f).is_file()]
+    if missing:
+        inside = sorted(str(p.parent) for p in folder.glob("*/kernel.py"))
+        raise TirxError(
+            f"{folder} is no app", code="no-such-kernel", found=f"no {' and no '.join(missing)} in it",
+            required="a folder with kernel.py and reference.py",
+            hint=f"one of {', '.join(inside)}" if inside else "",
+        )  # fmt: skip
     kernel, reference = (_module(folder / f) for f in ("kernel.py", "reference.py"))
     unknown = set(params or {}) - set(kernel.PARAMS)
     if unknown:

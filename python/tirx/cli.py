@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 
 from .errors import TirxError
@@ -25,7 +26,9 @@ def main(argv=None) -> int:
     """Entry point; returns the exit status: 0 good, 1 the kernel or the machine is at fault, 2 bad usage."""
     args = _parser().parse_args(argv)
     try:
-        return args.action(args)
+        status = args.action(args)
+        sys.stdout.flush()
+        return status
     except TirxError as e:
         if getattr(args, "json", False):
             print(json.dumps({"error": e.to_dict()}, indent=2))
@@ -34,6 +37,9 @@ def main(argv=None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 def _parser():

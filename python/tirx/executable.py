@@ -25,7 +25,7 @@ def compile(func, target, *, mode="auto"):
     from . import pipeline
     from .targets import Target
 
-    target = Target(target) if isinstance(target, str) else target
+    target = Target.of(target)
     if isinstance(func, ir.IRModule):
         built = {str(name): compile(f, target, mode=mode) for name, f in func.functions.items()}
         return next(iter(built.values())) if len(built) == 1 else Executables(built)
@@ -35,9 +35,13 @@ def compile(func, target, *, mode="auto"):
             found=type(func).__name__, required="a PrimFunc or an IRModule",
             hint="decorate it with @T.prim_func; a @T.jit function is specialised first: fn.specialize(...)",
         )  # fmt: skip
+    _check_mode(mode)
+    return Executable(func, target, pipeline.build_kernel(func, target), mode)
+
+
+def _check_mode(mode):
     if mode not in MODES:
         raise LaunchError("unknown mode", code="unknown-mode", found=repr(mode), required=", ".join(MODES))
-    return Executable(func, target, pipeline.build_kernel(func, target), mode)
 
 
 class Executables(dict):
@@ -108,8 +112,10 @@ class Executable:
     def __call__(self, *args, mode=None, stream=None, **options):
         """Run. `stream`: the caller's CUstream as an integer. `options` go to tirx.sim.run when simulating
         (schedule, seed, observers, ...). Outputs are written in place; returns None."""
+        mode = self.mode if mode is None else mode
+        _check_mode(mode)
         bound = self.signature.bind(args)
-        where = self._place(mode or self.mode, bound)
+        where = self._place(mode, bound)
         if where is None:
             self._simulate(bound, options)
         else:
@@ -142,6 +148,7 @@ class Executable:
     def _simulate(self, bound, options):
         from . import sim
 
+        sim.check_options(options)
         args = [None] * len(self.signature.params)
         for param, view in bound.tensors:
             args[self._index(param)] = view.owner

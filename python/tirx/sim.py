@@ -91,10 +91,8 @@ def run(kernel, target, args, *, schedule="lazy", seed=0, observers=OBSERVERS, m
     Raises SimError (with .report) for findings unless check is False; LaunchError for arguments
     that do not fit.
     """
-    _check_choice("schedule", schedule, SCHEDULES)
-    _check_choice("mma_accumulate", mma_accumulate, ("f32", "f64"))
-    for name in observers:
-        _check_choice("observer", name, OBSERVERS)
+    check_options({"schedule": schedule, "seed": seed, "observers": observers,
+                   "mma_accumulate": mma_accumulate, "workers": workers})  # fmt: skip
     target = Target.of(target)
     program = _api.sim_compile(kernel, target, schedule, seed, list(observers), mma_accumulate == "f64")
     from . import _sim_args
@@ -109,6 +107,22 @@ def run(kernel, target, args, *, schedule="lazy", seed=0, observers=OBSERVERS, m
         error.report = report
         raise error
     return report
+
+
+def check_options(options):
+    """Refuse options of `run` that it does not have, and values that they cannot take (LaunchError)."""
+    known = ("schedule", "seed", "observers", "mma_accumulate", "workers", "check")
+    for name, value in options.items():
+        _check_choice("option of a simulated call", name, known)
+        if name in ("seed", "workers") and not (isinstance(value, int) and 0 <= value < 1 << 63):
+            raise errors.LaunchError(
+                f"{name} is a non-negative integer", code=f"bad-{name}", found=repr(value), required="0, 1, 2, ..."
+            )
+    _check_choice("schedule", options.get("schedule", "lazy"), SCHEDULES)
+    _check_choice("mma_accumulate", options.get("mma_accumulate", "f32"), ("f32", "f64"))
+    observers = options.get("observers", OBSERVERS)
+    for name in [observers] if isinstance(observers, str) else observers:
+        _check_choice("observer", name, OBSERVERS)
 
 
 def _cores() -> int:

@@ -40,9 +40,11 @@ int64_t AlignOf(const Buffer& b, int64_t bytes) {
 
 struct Collector : StmtVisitor {
   std::vector<Holder> holders;
+  std::vector<Holder> locals;  // per thread, constant sizes only: others are refused elsewhere
   void VisitExpr(const PrimExpr&) override {}
   void VisitAllocBuffer(const AllocBufferNode* n) override {
     const Buffer& b = n->buffer;
+    if (b->scope == "local" && AsInt(b->shape[0])) locals.push_back({b, BytesOf(b, n->span)});
     if (b->scope != "shared" && b->scope != "shared.dyn") return;
     int64_t bytes = BytesOf(b, n->span.defined() ? n->span : b->span);
     Holder h{b, bytes, AlignOf(b, bytes), -1, false};
@@ -64,8 +66,20 @@ struct Collector : StmtVisitor {
   }
 };
 
-[[noreturn]] void ThrowOverflow(const std::vector<Holder>& all, int64_t total, int64_t limit,
-                                const Target& target, const PrimFunc& func) {
+/*! What runs out: the error's code, the memory's name, whose it is, and what helps. */
+struct Memory {
+  const char* code;
+  const char* name;
+  const char* owner;
+  const char* hint;
+};
+constexpr Memory kShared{"shared-memory-overflow", "shared memory", "CTA",
+                         "use smaller tiles or fewer pipeline stages"};
+constexpr Memory kLocal{"local-memory-overflow", "private memory", "thread",
+                        "share the tile out over more threads, or keep it in shared memory"};
+
+[[noreturn]] void ThrowOverflow(const Memory& memory, const std::vector<Holder>& all, int64_t total,
+                                int64_t limit, const Target& target, const PrimFunc& func) {
   std::vector<const Holder*> largest;
   for (const Holder& h : all) largest.push_back(&h);
   std::stable_sort(largest.begin(), largest.end(),
@@ -76,12 +90,12 @@ struct Collector : StmtVisitor {
     list +=
         (list.empty() ? "" : ", ") + std::string(h->buffer->name) + " " + std::to_string(h->bytes);
   }
-  Diag diag("target", "shared-memory-overflow", func->span);
-  diag.Message("'" + std::string(func->name) + "' needs more shared memory than " +
+  Diag diag("target", memory.code, func->span);
+  diag.Message("'" + std::string(func->name) + "' needs more " + memory.name + " than " +
                std::string(target->arch) + " has")
       .Found(std::to_string(total) + " bytes; the largest holders: " + list)
-      .Required("at most " + std::to_string(limit) + " bytes per CTA")
-      .Hint("use smaller tiles or fewer pipeline stages");
+      .Required("at most " + std::to_string(limit) + " bytes per " + memory.owner)
+      .Hint(memory.hint);
   for (const Holder* h : largest) {
     diag.Note(h->buffer->span,
               std::string(h->buffer->name) + ": " + std::to_string(h->bytes) + " bytes");
@@ -172,6 +186,12 @@ std::vector<Holder*> DynamicOf(std::vector<Holder>* holders, const Target& targe
   return out;
 }
 
+void CheckLocals(const std::vector<Holder>& locals, const Target& target, const PrimFunc& func) {
+  int64_t total = 0, limit = target->Limit("local_bytes_per_thread", INT64_MAX);
+  for (const Holder& h : locals) total += std::min(h.bytes, INT64_MAX - total);
+  if (total > limit) ThrowOverflow(kLocal, locals, total, limit, target, func);
+}
+
 }  // namespace
 
 PrimFunc PlanShared(const PrimFunc& func, const Target& target) {
@@ -185,7 +205,8 @@ PrimFunc PlanShared(const PrimFunc& func, const Target& target) {
   }
   int64_t total = dyn + PackedBytes(fixed_size);
   int64_t limit = target->Limit("shared_bytes_per_cta", INT64_MAX);
-  if (total > limit) ThrowOverflow(holders, total, limit, target, func);
+  if (total > limit) ThrowOverflow(kShared, holders, total, limit, target, func);
+  CheckLocals(collector.locals, target, func);
   ffi::Map<ffi::String, ffi::Any> attrs = func->attrs;
   attrs.Set("tirx.dyn_shared_bytes", dyn);
   attrs.Set("tirx.static_shared_bytes", total - dyn);

@@ -152,3 +152,11 @@ for i in range(4):
     b = buffers(plan(body))
     lo, hi = sorted(int(x.allocated_addr) for x in b.values())
     assert hi - lo >= 64 * 1024
+
+
+def test_more_private_memory_than_a_thread_has():
+    with pytest.raises(TargetError) as e:
+        plan('tx = T.thread_id([32])\na = T.alloc_local((131073,), "float32")')
+    assert e.value.code == "local-memory-overflow" and e.value.required == "at most 524288 bytes per thread"
+    assert e.value.found == "524292 bytes; the largest holders: a 524292"
+    plan('tx = T.thread_id([32])\na = T.alloc_local((131072,), "float32")')

@@ -17,7 +17,8 @@ namespace passes {
  * and no two others overlap. Totals go to "tirx.static_shared_bytes" and "tirx.dyn_shared_bytes".
  *
  * Raises the target error "shared-memory-overflow", listing the largest buffers, when the target
- * has less, and "bad-shared-address" for a user's address that is misaligned.
+ * has less, and "bad-shared-address" for a user's address that is misaligned. The buffers private to a
+ * thread are only counted: "local-memory-overflow" when a thread cannot have as much.
  */
 PrimFunc PlanShared(const PrimFunc& func, const Target& target);
 

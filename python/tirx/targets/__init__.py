@@ -63,7 +63,12 @@ class Target(Object):
     @classmethod
     def of(cls, target) -> Target:
         """A Target from a Target or its spelling "cuda/sm_90a"."""
-        return target if isinstance(target, Target) else cls(target)
+        if isinstance(target, (str, Target)):
+            return target if isinstance(target, Target) else cls(target)
+        raise errors.TargetError(
+            "this is no target", code="not-a-target", found=f"{target!r} of type {type(target).__name__}",
+            required='a tirx.Target or its spelling, for instance "cuda/sm_90a"',
+        )  # fmt: skip
 
     def has(self, feature: str) -> bool:
         """Whether the target has a capability."""

@@ -49,6 +49,8 @@ def _fill(call, dtype):
         if text != "skip":
             fail(f'oob= is a value or "skip", not {text!r}')
         return None
+    if not isinstance(value, (bool, int, float, PrimExpr)):
+        fail(f'oob= is a value or "skip", not {value!r}')
     if isinstance(value, float):
         value = FloatImm(str(dtype) if "float" in str(dtype) else "float32", value)
     return value.astype(dtype) if isinstance(value, PrimExpr) else const(value, dtype)

@@ -88,6 +88,7 @@ _RESOURCES = {
 # The same on every architecture of the table.
 _COMMON = {
     "static_shared_bytes": 48 * _KIB,
+    "local_bytes_per_thread": 512 * _KIB,  # CUDA C++ Programming Guide, technical specifications
     "reserved_shared_bytes_per_cta": _KIB,
     "shared_banks": 32,
     "shared_bank_bytes": 4,
