@@ -72,7 +72,10 @@ def load(spec: str, params: dict):
         return app.make(), app
     if not folder.is_file() or folder.suffix != ".py":
         raise TirxError(
-            "no such kernel", code="no-such-kernel", found=spec, required="an app folder or a Python file (.py)"
+            "no such kernel",
+            code="no-such-kernel",
+            found=spec,
+            required="an app folder or a Python file (.py)",
         )
     return _pick(_module(folder), name, params, spec), None
 

@@ -116,7 +116,10 @@ def check_options(options):
         _check_choice("option of a simulated call", name, known)
         if name in ("seed", "workers") and not (isinstance(value, int) and 0 <= value < 1 << 63):
             raise errors.LaunchError(
-                f"{name} is a non-negative integer", code=f"bad-{name}", found=repr(value), required="0, 1, 2, ..."
+                f"{name} is a non-negative integer",
+                code=f"bad-{name}",
+                found=repr(value),
+                required="0, 1, 2, ...",
             )
     _check_choice("schedule", options.get("schedule", "lazy"), SCHEDULES)
     _check_choice("mma_accumulate", options.get("mma_accumulate", "f32"), ("f32", "f64"))

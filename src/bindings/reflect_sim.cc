@@ -6,6 +6,7 @@
 #include <tirx/sim/observe.h>
 #include <tirx/sim/ops.h>
 #include <tvm/ffi/container/array.h>
+#include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/function.h>
 
 #include <algorithm>
@@ -88,9 +89,11 @@ ffi::String RunProgram(ffi::ObjectRef program, ffi::Array<int64_t> args,
   TVM_FFI_CHECK(node, TypeError) << "sim_run takes a SimProgram";
   Machine m;
   m.workers = workers;
+  m.interrupted = [] { return TVMFFIEnvCheckSignals() != 0; };
   HostEnv env;
   for (size_t i = 0; i < names.size(); ++i) env[names[i].get()] = values[i];
   Launch(&m, node->program, MakeArguments(args, sparse), std::move(env));
+  if (m.gave_up) throw ffi::EnvErrorAlreadySet();
   return ReportJson(m);
 }
 

@@ -1,5 +1,10 @@
 """Mistakes in calls of compile() and of what it returns: each is an error that says what fits."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 
@@ -60,3 +65,36 @@ def test_what_oob_accepts(oob):
     with pytest.raises(DispatchError) as e:
         tirx.compile(from_source(COPY.format(oob=oob)), "cuda/sm_90a")
     assert "oob= is a value" in str(e.value) and "bug" not in e.value.code
+
+
+ENDLESS = '''
+import sys, numpy as np, tirx
+from tirx.script import from_source
+f = from_source("""
+@T.prim_func
+def f(A: T.Buffer((4096,), "int32"), B: T.Buffer((4096,), "int32")):
+    T.device_entry()
+    bx = T.cta_id([4096])
+    tx = T.thread_id([32])
+    x: T.int32 = 0
+    while x >= 0:
+        x = (x + A[bx]) % 7
+    B[bx] = x
+""")
+exe = tirx.compile(f, "cuda/sm_90a", mode="simulate")
+print("starts", flush=True)
+try:
+    exe(np.ones(4096, np.int32), np.zeros(4096, np.int32), workers=int(sys.argv[1]))
+except KeyboardInterrupt:
+    print("interrupted")
+'''
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_endless_simulation_can_be_interrupted(workers):
+    child = subprocess.Popen([sys.executable, "-c", ENDLESS, str(workers)], stdout=subprocess.PIPE, text=True,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))  # fmt: skip
+    assert child.stdout.readline() == "starts\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    assert child.communicate(timeout=60)[0] == "interrupted\n" and child.returncode == 0

@@ -9,8 +9,10 @@
 #include <tirx/sim/program.h>
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -233,6 +235,11 @@ struct Machine {
   uint64_t ticks{0};    //!< what clock instructions read
   std::string printed;  //!< what printf wrote
   uint32_t serial{0};   //!< CTAs started
+  /*! Asked now and then on the calling thread; true ends the launch (the user pressed Ctrl-C). */
+  std::function<bool()> interrupted;
+  /*! Set when another part of the launch was interrupted. */
+  const std::atomic<bool>* stopped{nullptr};
+  bool gave_up{false};  //!< ended by one of the two
 
   uint32_t Random();
   /*! Clusters along a dimension of the grid. */

@@ -9,7 +9,11 @@
 #include <tirx/sim/machine.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <exception>
+#include <mutex>
 #include <thread>
 
 namespace tirx {
@@ -52,12 +56,42 @@ std::unique_ptr<Machine> Part(const Machine* m, int64_t begin, int64_t end) {
   return part;
 }
 
+/*! Threads that still run, and a way to wait for them. */
+struct Running {
+  std::mutex mutex;
+  std::condition_variable ended;
+  int64_t count{0};
+
+  void End() {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (--count == 0) ended.notify_all();
+  }
+  /*! Whether all have ended within 20 ms. */
+  bool AllEnded() {
+    std::unique_lock<std::mutex> lock(mutex);
+    return ended.wait_for(lock, std::chrono::milliseconds(20), [this] { return count == 0; });
+  }
+};
+
+/*! Waits for the parts; only this thread may ask whether the user wants to stop. */
+void Wait(Machine* m, Running* running, std::atomic<bool>* stopped) {
+  while (!running->AllEnded()) {
+    if (m->gave_up || !m->interrupted || !m->interrupted()) continue;
+    m->gave_up = true;
+    stopped->store(true);
+  }
+}
+
 void RunParts(Machine* m, int64_t workers) {
+  std::atomic<bool> stopped{false};
+  Running running;
+  running.count = workers;
   std::vector<std::unique_ptr<Machine>> parts;
   std::vector<std::exception_ptr> errors(workers);
   std::vector<std::thread> threads;
   for (int64_t i = 0; i < workers; ++i) {
     parts.push_back(Part(m, m->end_cluster * i / workers, m->end_cluster * (i + 1) / workers));
+    parts.back()->stopped = &stopped;
   }
   for (int64_t i = 0; i < workers; ++i) {
     threads.emplace_back([&, i] {
@@ -66,8 +100,10 @@ void RunParts(Machine* m, int64_t workers) {
       } catch (...) {
         errors[i] = std::current_exception();
       }
+      running.End();
     });
   }
+  Wait(m, &running, &stopped);
   for (std::thread& t : threads) t.join();
   for (int64_t i = 0; i < workers; ++i) {
     if (errors[i]) std::rethrow_exception(errors[i]);

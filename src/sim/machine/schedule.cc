@@ -20,6 +20,8 @@ namespace {
 constexpr size_t kMaxResident = 4096;
 /*! Slices of spinning warps in a row, with nothing else happening, that count as no progress. */
 constexpr int64_t kMaxSpins = 400000;
+/*! Slices between two looks at whether the user wants to stop: some milliseconds. */
+constexpr int64_t kAskEvery = 256;
 
 void Run(Warp& w) {
   w.stop = false;
@@ -208,6 +210,12 @@ void ReportNoProgress(Machine* m) {
   m->Report(std::move(f), true);
 }
 
+bool GivesUp(Machine* m) {
+  bool stopped = m->stopped && m->stopped->load(std::memory_order_relaxed);
+  m->gave_up = stopped || (m->interrupted && m->interrupted());
+  return m->gave_up;
+}
+
 }  // namespace
 
 uint32_t Machine::Random() {
@@ -236,8 +244,9 @@ void Machine::Report(Finding f, bool is_fatal) {
 void RunGrid(Machine* m) {
   m->rng = m->opt.seed;
   size_t from = 0;
-  int64_t spins = 0;
+  int64_t spins = 0, slices = 0;
   while (!m->fatal) {
+    if (++slices % kAskEvery == 0 && GivesUp(m)) return;
     if (m->active.size() < Window(m) && CanStart(m)) StartCluster(m);
     if (m->active.empty()) return;
     Choice pick = Choose(m, &from);
