@@ -129,3 +129,15 @@ def test_documentation_examples(tmp_path, capsys):
     exec(compile(source.read_text(), str(source), "exec"), {"__name__": "example"})
     assert unregister_dispatch("copy", "cuda", "copy_and_sync")
     assert "vec_auto (priority 10)" in capsys.readouterr().out
+
+
+def test_the_page_of_primitives_is_current(request):
+    from tirx.tile.primitives import CATALOGUE
+    from tirx.tile.reference import page
+
+    path = Path(__file__).parent.parent.parent / "docs" / "primitives.md"
+    text = page()
+    if request.config.getoption("--update-goldens"):
+        path.write_text(text)
+    assert path.read_text() == text, "run python -m tirx.tile > docs/primitives.md"
+    assert all(f"### {name}\n" in text for name in CATALOGUE)

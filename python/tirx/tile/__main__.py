@@ -1,0 +1,5 @@
+"""Prints docs/primitives.md: `python -m tirx.tile > docs/primitives.md`."""
+
+from .reference import page
+
+print(page(), end="")
