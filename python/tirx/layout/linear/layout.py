@@ -31,6 +31,16 @@ def log2(size, what="a size") -> int:
     return size.bit_length() - 1
 
 
+def linear_of(x) -> LinearLayout:
+    """A LinearLayout as it is; what can say that it is linear (padded and modular layouts) is asked and refuses
+    with its reason otherwise."""
+    if isinstance(x, LinearLayout):
+        return x
+    if not hasattr(x, "linear_layout"):
+        refuse("this is no linear layout", "not-linear", type(x).__name__, "a LinearLayout")
+    return x.linear_layout()
+
+
 def _pairs(x):
     return list(x.items()) if isinstance(x, dict) else list(x)
 
@@ -251,8 +261,7 @@ class LinearLayout:
 
     def __mul__(self, outer) -> LinearLayout:
         """The direct sum: of common dimensions this layout has the low bits, `outer` the high ones."""
-        if not isinstance(outer, LinearLayout):
-            return NotImplemented
+        outer = linear_of(outer)
         ins = supremum([n for n, _ in self._ins], [n for n, _ in outer._ins])
         outs = supremum([n for n, _ in self._outs], [n for n, _ in outer._outs])
         low, high = dict(self._outs), dict(outer._outs)
@@ -270,6 +279,7 @@ class LinearLayout:
     def compose(self, outer) -> LinearLayout:
         """`outer` after this layout. `outer` takes this layout's output dimensions, in any order, of at least
         their sizes."""
+        outer = linear_of(outer)
         if {n for n, _ in self._outs} != {n for n, _ in outer._ins}:
             refuse("the outer layout takes other dimensions", "dims-differ", list(outer.in_dims),
                    f"{list(self.out_dims)}")  # fmt: skip
@@ -415,7 +425,7 @@ class LinearLayout:
 
     def __matmul__(self, inner):
         """`self @ inner`: self after inner, as for LayoutMap."""
-        return inner.compose(self) if isinstance(inner, LinearLayout) else NotImplemented
+        return linear_of(inner).compose(self)
 
 
 def _items(layout):

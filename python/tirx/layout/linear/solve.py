@@ -7,7 +7,7 @@ raises LayoutError (the caller asked for something that does not exist).
 from __future__ import annotations
 
 from . import gf2
-from .layout import LinearLayout, _move, log2, refuse
+from .layout import LinearLayout, _move, linear_of, log2, refuse
 
 
 def invert_and_compose(inner, outer) -> LinearLayout:
@@ -17,6 +17,7 @@ def invert_and_compose(inner, outer) -> LinearLayout:
     `outer`. When `outer` is not injective, the input bits of `outer` that depend on lower ones are 0 in every
     C(x), which makes C(x) the smallest solution in flattened input order.
     """
+    inner, outer = linear_of(inner), linear_of(outer)
     if set(inner.out_dims) != set(outer.out_dims):
         refuse(
             "the two layouts have other outputs",
@@ -44,6 +45,7 @@ def conversion(dst, src) -> LinearLayout:
     Like dst.invert_and_compose(src), except that an input dimension with the same bases in both maps to
     itself: broadcast lanes and warps then keep their own copy and nothing moves across them.
     """
+    dst, src = linear_of(dst), linear_of(src)
     same = [n for n in src.in_dims if n in dst.in_dims and _named_bases(src, n) == _named_bases(dst, n)]
     rest_dst, rest_src = ([n for n in x.in_dims if n not in same] for x in (dst, src))
     every = list(dst.out_dims)
@@ -91,6 +93,7 @@ def pseudoinvert(layout) -> LinearLayout:
 def free_variable_masks(layout) -> dict:
     """{in_dim: mask} of the input bits whose basis depends on the bases before it: with these at 0 the layout
     is injective and has the same image."""
+    layout = linear_of(layout)
     mask, out = gf2.free_mask(layout._cols), {}
     for n, b in layout._ins:
         out[n] = mask & ((1 << b) - 1)
@@ -100,6 +103,7 @@ def free_variable_masks(layout) -> dict:
 
 def image_contains(layout, point) -> bool:
     """Whether some input maps to {out_dim: coordinate}."""
+    layout = linear_of(layout)
     if set(point) != set(layout.out_dims):
         refuse("a point has one coordinate per output dimension", "bad-coordinates", sorted(point),
                f"{list(layout.out_dims)}")  # fmt: skip
@@ -114,12 +118,14 @@ def image_contains(layout, point) -> bool:
 
 def image_is_subset(a, b) -> bool:
     """Whether every image of `a` is one of `b` (same output dimensions)."""
+    a = linear_of(a)
     return all(image_contains(b, dict(zip(a.out_dims, t))) for bs in a.bases.values() for t in bs)
 
 
 def num_consecutive(layout) -> int:
     """The largest power of two V such that for the first input x and the first output,
     L(a*V + v, ...) = L(a*V, ...) + (v, 0, ...) for v < V: the vector width of an access."""
+    layout = linear_of(layout)
     if not layout._ins or not layout._outs:
         return 1
     width = min(layout._ins[0][1], layout._outs[0][1])
@@ -137,6 +143,7 @@ def integer_strides(layout, out_dim=None) -> dict:
     XOR is addition exactly when no two bases share a bit; refused otherwise, and when the bases of a
     dimension are not stride, 2*stride, 4*stride, ... Dimensions of size 1 have stride 0.
     """
+    layout = linear_of(layout)
     names = list(layout.out_dims)
     if out_dim is None and len(names) != 1:
         refuse("several outputs: name one", "no-dim", names, "out_dim=")
@@ -157,6 +164,7 @@ def integer_strides(layout, out_dim=None) -> dict:
 
 def divide_left(layout, left):
     """C with left * C == layout and the dimensions of `layout`, or None."""
+    layout, left = linear_of(layout), linear_of(left)
     sizes = _fits(layout, left)
     if sizes is None:
         return None
@@ -175,6 +183,7 @@ def divide_left(layout, left):
 
 def divide_right(layout, right):
     """C with C * right == layout and the dimensions of `layout`, or None."""
+    layout, right = linear_of(layout), linear_of(right)
     sizes = _fits(layout, right)
     if sizes is None:
         return None
@@ -222,6 +231,7 @@ def _narrow(col, outs, new_outs, drop):
 
 def is_trivial_over(layout, dims) -> bool:
     """Whether the layout is the identity on `dims` and mixes them with no other dimension."""
+    layout = linear_of(layout)
     ins, outs = layout.in_dims, layout.out_dims
     if any(n not in ins or ins[n] != outs.get(n) for n in dims):
         return False
@@ -233,6 +243,7 @@ def is_trivial_over(layout, dims) -> bool:
 
 def quotient(layout, dims):
     """The layout without `dims` when it is trivial over them, else None."""
+    layout = linear_of(layout)
     if not is_trivial_over(layout, dims):
         return None
     return layout.sublayout([n for n in layout.in_dims if n not in dims],
@@ -241,6 +252,7 @@ def quotient(layout, dims):
 
 def identity_prefix(layout, in_dim, out_dim):
     """(P, Q) with P the largest identity_1d(n, in_dim, out_dim) and P * Q == layout."""
+    layout = linear_of(layout)
     for bits in range(min(layout._in_bits(in_dim), layout._field(out_dim)[1]), -1, -1):
         prefix = LinearLayout.identity_1d(1 << bits, in_dim, out_dim)
         rest = divide_left(layout, prefix)
