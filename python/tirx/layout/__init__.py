@@ -24,6 +24,7 @@ _ROOMS = {
         "SwizzleMode", "mma_fragment_layout", "mma_shared_layout", "tcgen05_atom_layout",
         "tmem_datapath_layout", "wg_local_layout",
     ),
+    "cute": ("CuteLayout",),
     "linear": ("LinearLayout",),
 }  # fmt: skip
 _LAZY = {name: module for module, names in _ROOMS.items() for name in names}
