@@ -39,12 +39,14 @@ test_tile_explain.py:L  cta.copy(dst=float16[16, 16] shared, src=float16[16, 16]
   variant   vec_auto (priority 10)  rules/copy.py:L
   emits     1 x 16-byte global load, shared store per thread
   covers    256 elements once: 32 threads x 1 step x 8 lanes
+  banks     dst: 1 access of 16 bytes per lane, 0 bank conflicts (4 wavefronts for 4)
   rejected  vec_128b, vec_16b, vec_256b, vec_32b, vec_64b: predicate 'requested': used only when dispatch= names it (rules/common.py:L)
   rejected  ldstmatrix: predicate 'fragment and shared memory': neither operand is a register fragment (rules/ldstmatrix.py:L)
 test_tile_explain.py:L  warp.copy(dst=float16[16, 16] local, src=float16[16, 16] shared)  at warp scope
   variant   ldstmatrix (priority 15)  rules/ldstmatrix.py:L
   emits     1 x ldmatrix.sync.aligned.m8n8.x4.shared.b16 per warp
   covers    256 elements once: 32 threads x 1 step x 8 lanes
+  banks     src: 1 access of 16 bytes per lane, 4 bank conflicts (8 wavefronts for 4)
   rejected  vec_128b, vec_16b, vec_256b, vec_32b, vec_64b: predicate 'requested': used only when dispatch= names it (rules/common.py:L)
 test_tile_explain.py:L  warp.fill(dst=float32[16, 8] local, value=0.0)  at warp scope
   variant   reg (priority 10)  rules/fill.py:L
@@ -74,6 +76,8 @@ def test_json():
     assert load["instructions"] == [
         {"instruction": "ldmatrix.sync.aligned.m8n8.x4.shared.b16", "count": 1, "per": "warp"}
     ]
+    assert load["banks"] == [{"operand": "src", "width": 16, "accesses": 1, "wavefronts": 8, "ideal": 4,
+                              "conflicts": 4, "why": ""}]  # fmt: skip
     reasons = {r["variant"]: r for r in data["calls"][0]["rejections"]}
     assert reasons["ldstmatrix"]["predicate"] == "fragment and shared memory"
     assert re.fullmatch(r"rules/ldstmatrix.py:\d+", reasons["ldstmatrix"]["source"])

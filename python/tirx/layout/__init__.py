@@ -20,6 +20,9 @@ from .tile import ComposeLayout, Iter, Layout, TileLayout
 
 # Loaded when first asked for, so that a kernel's import stays cheap: module -> what it gives.
 _ROOMS = {
+    "banks": (
+        "Access", "bank_conflicts", "bank_phases", "choose_swizzle", "fragment_accesses", "vector_width",
+    ),
     "library": (
         "SwizzleMode", "mma_fragment_layout", "mma_shared_layout", "tcgen05_atom_layout",
         "tmem_datapath_layout", "wg_local_layout",

@@ -109,6 +109,7 @@ class TileContext:
         self.instructions: list = []
         self.coverage = ""
         self.notes: list = []
+        self.predictions: list = []
 
     target = _field("target", "ir Target")
     analyzer = _field("analyzer", "arith.Analyzer with loop variables, lets, scope ids and conditions bound")
@@ -166,6 +167,10 @@ class TileContext:
     def note(self, text: str) -> None:
         """Record a remark for explain()."""
         self.notes.append(text)
+
+    def predicts(self, compute) -> None:
+        """Record bank conflicts for explain(): `compute()`, called only then, gives what conflicts.predict does."""
+        self.predictions.append(compute)
 
 
 def forced_error(call, rule, reason):

@@ -88,7 +88,7 @@ def _accepts(rule, call, ctx, rejections, bugs) -> bool:
 
 def _attempt(rule, call, ctx, rejections, bugs):
     """Run the rule; None when it declines."""
-    ctx.instructions, ctx.coverage, ctx.notes = [], "", []
+    ctx.instructions, ctx.coverage, ctx.notes, ctx.predictions = [], "", [], []
     try:
         stmt = rule.fn(call, ctx)
     except (DispatchFail, LayoutError) as e:

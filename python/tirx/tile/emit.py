@@ -6,6 +6,7 @@ from math import prod
 
 from ..ir import const
 from .builder import digit, plus, swizzled, times
+from .conflicts import record_conflicts
 from .operand import Sym
 
 UNROLL_LIMIT = 64  # iterations; longer loops that touch no registers stay loops
@@ -20,6 +21,7 @@ def emit(work, ctx, b, body, otherwise=None, conditions=(), numbered=False):
     `numbered`, body also gets the number of the access within its thread, 0 .. work.part.steps - 1.
     """
     part = work.part
+    record_conflicts(work, ctx)
     t = ctx.thread_in_team if part.team > 1 else 0
     fixed = [(s, digit(t, d, e)) for s, d, e in part.threads]
     outer, inner = _limit_conditions(work, fixed) if otherwise is None else ([], list(work.limits))

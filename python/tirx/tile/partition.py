@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from math import prod
 
+from ..layout.banks import aligned_elements
 from .coverage import proof_text, prove_digits, prove_threads
 from .operand import Sym, View, box_of, stride_divisor, stride_times
 from .registry import fail
@@ -124,13 +125,10 @@ def _split_lanes(steps, run, lanes):
 
 def _aligned(view, k, rest, lanes) -> bool:
     """Whether every access of `lanes` elements of operand k starts on a multiple of its width."""
-    if view.align % max(1, lanes * view.bits // 8):
-        return False
-    if view.swizzle and (1 << view.swizzle[0]) % lanes:
-        return False
     offsets = [view.divisor, *(stride_divisor(s.strides[k]) for s in rest)]
     offsets += [stride_divisor(m) for _, m, _ in view.replica]
-    return all(o % lanes == 0 for o in offsets)
+    granule = 1 << view.swizzle[0] if view.swizzle else lanes
+    return aligned_elements(view.bits, view.align, granule, offsets) >= lanes
 
 
 def _within_limits(taken, limits) -> bool:

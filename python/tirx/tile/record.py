@@ -42,7 +42,7 @@ class Decision:
 
     __slots__ = (
         "op", "scope", "call", "file", "line", "variant", "priority", "source", "instructions", "coverage",
-        "notes", "rejections",
+        "notes", "banks", "rejections",
     )  # fmt: skip
 
     def __init__(self, call, ctx, rule, rejections):
@@ -51,6 +51,7 @@ class Decision:
         self.file, self.line = (where.file, where.line) if where else ("", 0)
         self.variant, self.priority, self.source = rule.variant, rule.priority, rule.where
         self.instructions, self.coverage, self.notes = ctx.instructions, ctx.coverage, ctx.notes
+        self.banks = [p for compute in ctx.predictions for p in compute()]
         self.rejections = rejections
 
     def to_dict(self) -> dict:
@@ -68,9 +69,20 @@ class Decision:
             lines.append(f"  emits     {i['count']} x {i['instruction']} per {i['per']}")
         if self.coverage:
             lines.append(f"  covers    {self.coverage}")
+        lines += [f"  banks     {conflicts_text(p)}" for p in self.banks]
         lines += [f"  note      {n}" for n in self.notes]
         lines += [f"  rejected  {text}" for text in _grouped(self.rejections)]
         return "\n".join(lines)
+
+
+def conflicts_text(p) -> str:
+    """`dst: 4 accesses of 16 bytes per lane, 0 bank conflicts (16 wavefronts for 16)`"""
+    if p["conflicts"] is None:
+        return f"{p['operand']}: not predicted: {p['why']}"
+    many = "at most " if p["why"] else ""
+    accesses = f"{p['accesses']} access{'' if p['accesses'] == 1 else 'es'} of {p['width']} bytes per lane"
+    head = f"{p['operand']}: {accesses}, {many}{p['conflicts']} bank conflicts"
+    return f"{head} ({p['wavefronts']} wavefronts for {p['ideal']}){'; ' + p['why'] if p['why'] else ''}"
 
 
 def _grouped(rejections):

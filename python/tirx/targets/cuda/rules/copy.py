@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....tile.conflicts import unpredicted
 from ....tile.edges import OOB_CONFIG, edges_of
 from ....tile.emit import emit
 from ....tile.partition import WIDTHS, partition
@@ -50,6 +51,7 @@ def copy_fallback(call, ctx):
         call, ctx, operands, lambda ix: b.store_at(to, ix[0], b.load_at(source, ix[1])), edges=edges,
         otherwise=otherwise,
     )  # fmt: skip
+    ctx.predicts(lambda: unpredicted(operands, "elements are addressed one by one through their layouts"))
     ctx.emits(access_name(dst.facts.bits // 8, src.space, dst.space), steps)
     return stmt
 

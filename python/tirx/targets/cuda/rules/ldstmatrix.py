@@ -14,6 +14,7 @@ from __future__ import annotations
 from math import prod
 
 from ....tile.builder import digit, plus, times
+from ....tile.conflicts import predict_rows, unpredicted
 from ....tile.coverage import proof_text, prove_digits
 from ....tile.emit import address, simplified
 from ....tile.operand import View, stride_divisor
@@ -219,9 +220,19 @@ def copy_ldstmatrix(call, ctx):
         return b.instr(name, *regs, pointer) if loading else b.instr(name, pointer, *regs)
 
     steps = prod(s.extent for s in plan.loops)
+    ctx.predicts(lambda: _row_conflicts(plan, memory))
     ctx.emits(name[4:], steps, "warp")
     ctx.covers(proof_text(prod(operands[0].extents), ctx.team_size, steps, plan.count * plan.per_word))
     return b.seq(declare, b.loops([s.extent for s in plan.loops], move))
+
+
+def _row_conflicts(plan, memory):
+    """Bank conflicts of the rows whose addresses the lanes supply, as accesses of 16 bytes."""
+    moving = [*plan.warps, *plan.loops]
+    if any(type(s.strides[plan.m]) is not int for s in [*moving, *plan.g, *plan.q, *plan.word, *plan.matrix]):
+        return unpredicted([memory.op], "a stride is symbolic")
+    place = lambda lane: _place(plan.row_digits(lane), plan.m)  # noqa: E731
+    return [predict_rows(memory, plan.m, place, 8 * plan.count, moving, _ROW_BYTES)]
 
 
 def _word_indices(plan, fragment, steps):

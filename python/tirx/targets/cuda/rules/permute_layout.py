@@ -6,9 +6,9 @@ also permutes, per lane, the order in which elements are visited, so that lanes 
 
 from __future__ import annotations
 
-from collections import Counter
 from math import prod
 
+from ....layout.banks import wavefronts
 from ....tile.builder import digit, plus, swizzled, times
 from ....tile.checks import check_full_team, check_same_dtype, check_same_shape
 from ....tile.coverage import proof_text, prove_by_enumeration, prove_digits
@@ -89,7 +89,7 @@ class _XorOrder:
         order = sorted(steps, key=lambda s: abs(s.strides[1]))
         weights = [prod(s.extent for s in order[:k]) for k in range(len(order))]
         self.digits = list(zip(order, weights))
-        self._choose([self._words(k, v) for k, v in enumerate(views)])
+        self._choose([(self._bytes(k, v), max(1, v.bits // 8)) for k, v in enumerate(views)])
         numbers = (self.element(lane, r) for lane in range(WARP) for r in range(self.count))
         prove_by_enumeration(numbers, self.total)
 
@@ -101,33 +101,30 @@ class _XorOrder:
         """[(step, digit)] of an element number."""
         return [(s, digit(number, d, s.extent)) for s, d in self.digits]
 
-    def _words(self, k, view):
-        """The 4-byte word of each element in operand k, relative to its base."""
+    def _bytes(self, k, view):
+        """The byte of each element in operand k, relative to its base."""
         places = [sum(x * s.strides[k] for s, x in self.at(n)) for n in range(self.total)]
-        return [(swizzled(m, view.swizzle) if view.swizzle else m) * view.bits // 32 for m in places]
+        return [(swizzled(m, view.swizzle) if view.swizzle else m) * view.bits // 8 for m in places]
 
-    def _choose(self, words):
+    def _choose(self, operands):
         masks = [(1 << k) - 1 for k in range(self.count.bit_length())]
         choices = [(mask, shift) for mask in masks for shift in range(5)]
-        scored = [(self._conflicts(words, shift, mask), mask, shift) for mask, shift in choices]
+        scored = [(self._conflicts(operands, shift, mask), mask, shift) for mask, shift in choices]
         self.conflicts, self.mask, self.shift = min(scored)
 
-    def _conflicts(self, words, shift, mask) -> int:
-        """Extra passes over shared memory (32 banks of 4 bytes) in the first steps of both phases."""
+    def _conflicts(self, operands, shift, mask) -> int:
+        """Extra passes over shared memory in the first steps of both phases."""
         extra = 0
         for r in range(min(self.count, 8)):
             numbers = [_visit(lane, r, shift, mask) for lane in range(WARP)]
-            extra += sum(_busiest({w[n] for n in numbers}) - 1 for w in words)
+            for places, width in operands:
+                taken, ideal = wavefronts([places[n] for n in numbers], width)
+                extra += taken - ideal
         return extra
 
 
 def _visit(lane, r, shift, mask):
     return plus(times(r ^ ((lane >> shift) & mask) if mask else r, WARP), lane)
-
-
-def _busiest(words) -> int:
-    banks = Counter(w % 32 for w in words)
-    return max(banks.values())
 
 
 _ORDERS: dict = {}
