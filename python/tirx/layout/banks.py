@@ -202,7 +202,9 @@ class BankReport:
     def to_dict(self) -> dict:
         """JSON-able: {"width", "wavefronts", "ideal", "conflicts", "phases", "banks": [{"bank", "phase",
         "word", "lanes"}]}."""
-        words = [{"bank": w.bank, "phase": w.phase, "word": w.word, "lanes": list(w.lanes)} for w in self.words]
+        words = [
+            {"bank": w.bank, "phase": w.phase, "word": w.word, "lanes": list(w.lanes)} for w in self.words
+        ]
         return {"width": self.width, "wavefronts": self.wavefronts, "ideal": self.ideal,
                 "conflicts": self.conflicts, "phases": list(self.phases), "banks": words}  # fmt: skip
 
@@ -335,7 +337,7 @@ def choose_swizzle(dtype, shape, accesses, *, padding=True, hardware=False) -> S
     accesses = [a if isinstance(a, Access) else Access(a, dtype) for a in accesses]
     if not shape or min(shape) < 1 or not accesses:
         _refuse("a layout is chosen for a tile and its accesses", "bad-shape",
-                f"shape {tuple(shape)}, {len(accesses)} accesses", "positive extents and one access or more")  # fmt: skip
+                f"shape {tuple(shape)}, {len(accesses)} accesses", "positive extents, at least one access")  # fmt: skip
     from .candidates import proposals
 
     scored = []
