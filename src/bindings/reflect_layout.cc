@@ -106,7 +106,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   });
   def.def("tx.axis_register", [](ffi::String name, bool is_thread, int64_t extent, ffi::String from,
                                  ffi::String scope, ffi::String subscope) {
-    RegisterAxis({name, is_thread, extent, from, scope, subscope});
+    RegisterAxis({name, is_thread, extent, from, scope, subscope, ""});
   });
   def.def("tx.axis_identity", [](ffi::String whole, ffi::String coarse, ffi::String fine,
                                  int64_t n) { RegisterAxisIdentity(whole, coarse, fine, n); });

@@ -12,11 +12,16 @@ namespace {
 
 AxisInfo ThreadAxis(const char* name, const char* scope, const char* sub, int64_t extent,
                     const char* from = "launch") {
-  return {name, true, extent, extent ? "hardware" : from, scope, sub};
+  return {name, true, extent, extent ? "hardware" : from, scope, sub, ""};
 }
 
 AxisInfo MemoryAxis(const char* name, int64_t extent, const char* from = "buffer") {
-  return {name, false, extent, extent ? "hardware" : from, "", ""};
+  return {name, false, extent, extent ? "hardware" : from, "", "", ""};
+}
+
+/*! An axis of rows, whose elements lie along another one. */
+AxisInfo RowAxis(const char* name, int64_t extent, const char* elements_on) {
+  return {name, false, extent, "hardware", "", "", elements_on};
 }
 
 /*! The table. Entries never move or change, so references stay valid without the lock. */
@@ -44,11 +49,11 @@ struct Registry {
              ThreadAxis("by", "grid", "cta", 0),
              ThreadAxis("bz", "grid", "cta", 0),
              ThreadAxis("pid", "mesh", "device", 0, "mesh"),
-             MemoryAxis("TLane", 128),
+             RowAxis("TLane", 128, "TCol"),
              MemoryAxis("TCol", 512),
-             MemoryAxis("P", 128),
+             RowAxis("P", 128, "F"),
              MemoryAxis("F", 0, "tile"),
-             MemoryAxis("Bank", 8),
+             RowAxis("Bank", 8, "F"),
          }) {
       Add(a);
     }

@@ -13,11 +13,25 @@ namespace tirx {
 namespace layout {
 namespace {
 
-/*! The axis that counts elements: that of the innermost iter that moves, when it is memory. */
+/*! The axis that counts elements: where those of the innermost iter that moves lie, when it is on
+ * memory; else that of any memory axis the layout mentions; else m. */
 AxisId ElementAxis(const Form& f) {
+  auto elements = [](AxisId id) {
+    const AxisInfo& a = GetAxis(id);
+    return a.elements_on.empty() ? id : FindAxis(std::string_view(a.elements_on));
+  };
   for (size_t i = f.shard.size(); i-- > 0;) {
     if (f.shard[i].extent.Is(1)) continue;
-    return GetAxis(f.shard[i].axis).is_thread ? kMemoryAxis : f.shard[i].axis;
+    if (GetAxis(f.shard[i].axis).is_thread) break;
+    return elements(f.shard[i].axis);
+  }
+  for (const auto* list : {&f.shard, &f.replica}) {
+    for (const Step& s : *list) {
+      if (!s.extent.Is(1) && !GetAxis(s.axis).is_thread) return elements(s.axis);
+    }
+  }
+  for (const auto& entry : f.offset) {
+    if (!GetAxis(entry.first).is_thread) return elements(entry.first);
   }
   return kMemoryAxis;
 }

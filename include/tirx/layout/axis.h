@@ -30,6 +30,9 @@ struct AxisInfo {
    *  (laneid: threads in a warp). Empty for memory axes. */
   std::string scope;
   std::string subscope;
+  /*! Memory axes: the axis on which the elements of one coordinate follow each other (a lane of tensor
+   *  memory holds elements along its columns). Empty: this one. */
+  std::string elements_on{};
 };
 
 /*! One resource under two numberings: whole = factor * coarse + fine, 0 <= fine < factor. */

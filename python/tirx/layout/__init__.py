@@ -29,6 +29,7 @@ _ROOMS = {
     ),
     "cute": ("CuteLayout",),
     "linear": ("LinearLayout",),
+    "views": ("LayoutView", "view"),
 }  # fmt: skip
 _LAZY = {name: module for module, names in _ROOMS.items() for name in names}
 
