@@ -32,6 +32,7 @@ PYTHON = {
     "arith": {"_ffi_api", "errors", "ir"},
     "layout": {"_ffi_api", "errors", "ir"},
     "scope": {"_ffi_api", "errors", "ir", "arith"},
+    "interop": {"errors", "ir", "layout"},
     "buffer": {"_ffi_api", "errors", "layout", "script"},
     "script": {*_FACES, "lang", "targets", "tile"},
     "lang": {*_FACES, "script"},
