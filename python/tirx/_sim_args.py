@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import errors
 
-_BUFFER, _SCALAR, _SPARSE = 0, 1, 2
+_BUFFER, _SCALAR, _SPARSE, _READ_ONLY = 0, 1, 2, 3
 # One element per byte in NumPy, two per byte on the device.
 _PACKED = ("float4_e2m1fn", "int4", "uint4")
 
@@ -56,7 +56,8 @@ class Arguments:
             array = self._packed(array)
         self.keep.append(array)
         address = array.__array_interface__["data"][0]
-        return [_BUFFER, address, _span_bytes(host, buffer, array)]
+        kind = _BUFFER if array.flags.writeable else _READ_ONLY
+        return [kind, address, _span_bytes(host, buffer, array)]
 
     def _bind_shape(self, host, buffer, shape):
         from . import ir
@@ -79,6 +80,9 @@ class Arguments:
         codes = array.view(np.uint8).reshape(-1) & 15
         packed = codes[0::2].copy()
         packed[: codes[1::2].size] |= codes[1::2] << 4
+        packed.flags.writeable = array.flags.writeable
+        if not array.flags.writeable:
+            return packed
 
         def write_back():
             codes[0::2] = packed & 15
@@ -91,10 +95,6 @@ class Arguments:
 
 def _span_bytes(host, buffer, array):
     """Bytes from the first to the last element: what a launch may touch of a strided array."""
-    if not array.flags.writeable:
-        _fail(
-            host, "argument-readonly", f"a read-only array for {buffer.name}", "an array that can be written"
-        )
     if array.size == 0:
         return 0
     if min(array.strides, default=0) < 0:

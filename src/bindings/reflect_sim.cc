@@ -59,8 +59,8 @@ SparseMemory* MemoryOf(const ffi::ObjectRef& ref) {
   return node->memory.get();
 }
 
-/*! Arguments as triples: (0, host address, bytes), (1, bits of a scalar, 0) or (2, index in
- * `sparse`, bytes). */
+/*! Arguments as triples: (0, host address, bytes), (1, bits of a scalar, 0), (2, index in
+ * `sparse`, bytes) or (3, address of a read-only array, bytes). */
 std::vector<Argument> MakeArguments(const ffi::Array<int64_t>& flat,
                                     const ffi::Array<ffi::ObjectRef>& sparse) {
   std::vector<Argument> args;
@@ -68,7 +68,8 @@ std::vector<Argument> MakeArguments(const ffi::Array<int64_t>& flat,
     Argument a;
     a.is_buffer = flat[i] != 1;
     a.bytes = flat[i + 2];
-    if (flat[i] == 0) a.host = reinterpret_cast<uint8_t*>(flat[i + 1]);
+    a.read_only = flat[i] == 3;
+    if (flat[i] == 0 || flat[i] == 3) a.host = reinterpret_cast<uint8_t*>(flat[i + 1]);
     if (flat[i] == 1) a.scalar = flat[i + 1];
     if (flat[i] == 2) a.sparse = MemoryOf(sparse[flat[i + 1]]);
     args.push_back(a);

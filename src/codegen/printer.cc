@@ -10,7 +10,9 @@ namespace codegen {
 std::string Identifier(const std::string& hint) {
   std::string out;
   for (char c : hint) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0]))) out = "v" + out;
+  // A leading digit is no name; two underscores start names of the compiler.
+  bool reserved = out.compare(0, 2, "__") == 0;
+  if (out.empty() || reserved || std::isdigit(static_cast<unsigned char>(out[0]))) out = "v" + out;
   return out;
 }
 

@@ -5,11 +5,12 @@ import subprocess
 import sys
 import time
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import tirx
-from tirx.errors import DispatchError, LaunchError, TargetError
+from tirx.errors import DispatchError, LaunchError, TargetError, TirxError
 from tirx.script import T, from_source
 
 COPY = """
@@ -98,3 +99,54 @@ def test_an_endless_simulation_can_be_interrupted(workers):
     time.sleep(0.3)
     child.send_signal(signal.SIGINT)
     assert child.communicate(timeout=60)[0] == "interrupted\n" and child.returncode == 0
+
+
+READS = """
+@T.prim_func
+def {name}(A: T.Buffer((8,), "{dtype}"), B: T.Buffer((8,), "{dtype}")):
+    T.device_entry()
+    tx = T.thread_id([8])
+    {body}
+"""
+
+
+def reads(body="B[tx] = A[tx]", name="f", dtype="int32"):
+    return from_source(READS.format(name=name, body=body, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int4"])
+def test_read_only_arrays_can_be_read(dtype):
+    exe = tirx.compile(reads(dtype=dtype), "cuda/sm_90a", mode="simulate")
+    a = np.arange(8).astype(getattr(ml_dtypes, dtype, dtype))
+    b = np.zeros_like(a)
+    a.flags.writeable = False
+    exe(a, b)
+    assert (a.astype(int) == b.astype(int)).all()
+    b.flags.writeable = False
+    with pytest.raises(LaunchError) as e:
+        exe(a, b)
+    assert e.value.code == "argument-readonly" and "for B" in e.value.found
+
+
+@pytest.mark.parametrize(
+    "body", ["Tx.cta.gemm(A, A, B, A, alpha=0.5)", "for i in range([1, 2]):\n        B[i] = 1"]
+)
+def test_mistakes_in_operands_show_their_line(body):
+    with pytest.raises(TirxError) as e:
+        tirx.compile(reads(body), "cuda/sm_90a")
+    assert (
+        e.value.location is not None and e.value.location.line == 6 and "index a buffer" not in str(e.value)
+    )
+
+
+def test_largest_of_a_sequence():
+    exe = tirx.compile(reads("B[tx] = max([A[tx], 3]) + min((A[tx], 2, 5))"), "cuda/sm_90a", mode="simulate")
+    a, b = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
+    exe(a, b)
+    assert (b == np.maximum(a, 3) + np.minimum(a, 2)).all()
+
+
+@pytest.mark.parametrize("name", ["__global__", "__shared__", "exp", "int"])
+def test_names_of_the_compiler_are_not_printed(name):
+    source = tirx.compile(reads(name=name), "cuda/sm_90a").source
+    assert f" {name}(" not in source and f"{name}(int" not in source

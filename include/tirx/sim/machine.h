@@ -258,7 +258,8 @@ struct Argument {
   uint8_t* host{nullptr};
   SparseMemory* sparse{nullptr};
   int64_t bytes{0};
-  int64_t scalar{0};  //!< integer value, or the bits of a float
+  bool read_only{false};  //!< the caller's array must not be written
+  int64_t scalar{0};      //!< integer value, or the bits of a float
 };
 
 /*! Values of integer scalars and symbolic extents. */

@@ -100,6 +100,8 @@ _ON_IR = {}  # Python builtins with a meaning on IR values: filled in by t.py
 
 def invoke(ev, node, func, args, kwargs):
     """func(*args, **kwargs) as ordinary Python, with failures turned into errors at `node`."""
+    if func in (min, max) and len(args) == 1 and type(args[0]) in (list, tuple):
+        args = args[0]  # of the values of a sequence
     if _is_builtin_on_ir(func, args):
         func = _ON_IR[func]
     elif isinstance(func, PrimFunc):

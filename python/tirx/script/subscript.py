@@ -102,19 +102,20 @@ def _is_one(ev, node):
     return evaluate(ev, node) == 1
 
 
-def bounds(ev, lower, upper, extent=None):
-    """(start, count) of start:stop. `x : x + n` gives count n without arithmetic on IR values."""
+def bounds(ev, lower, upper, extent=None, place="index a buffer"):
+    """(start, count) of start:stop. `x : x + n` gives count n without arithmetic on IR values. place: what the
+    bounds are for, in errors."""
     if lower is None:
         lo = 0
     else:
-        lo = ix.as_index(EXPR[type(lower)](ev, lower), ev.span(lower))
+        lo = ix.as_index(EXPR[type(lower)](ev, lower), ev.span(lower), place)
     if upper is None:
         return lo, ix.extent_between(lo, extent, ev.span(lower))
     if lower is not None and type(upper) is ast.BinOp and type(upper.op) is ast.Add:
         if same_text(upper.left, lower):
             count = EXPR[type(upper.right)](ev, upper.right)
-            return lo, ix.as_index(count, ev.span(upper))
-    hi = ix.as_index(EXPR[type(upper)](ev, upper), ev.span(upper))
+            return lo, ix.as_index(count, ev.span(upper), place)
+    hi = ix.as_index(EXPR[type(upper)](ev, upper), ev.span(upper), place)
     if type(lo) is int and type(hi) is int:
         return lo, hi - lo
     return lo, ix.extent_between(lo, hi, ev.span(upper))

@@ -15,7 +15,7 @@ from itertools import groupby
 
 import tvm_ffi
 
-from ..errors import DispatchError, DispatchFail, LayoutError, TirxError
+from ..errors import DispatchError, DispatchFail, LayoutError, Location, TirxError
 from .context import TileCall, TileContext, forced_error
 from .record import Decision, Rejection, active_sink
 from .registry import config_keys, primitives, rules_for
@@ -75,7 +75,8 @@ def _accepts(rule, call, ctx, rejections, bugs) -> bool:
             reason = p(call, ctx)
         except LayoutError as e:
             reason = e.message
-        except TirxError:
+        except TirxError as e:
+            _place(e, call)
             raise
         except Exception as e:
             _record_bug(rule, e, rejections, bugs)
@@ -94,7 +95,8 @@ def _attempt(rule, call, ctx, rejections, bugs):
     except (DispatchFail, LayoutError) as e:
         rejections.append(Rejection(rule, "declined", e.message))
         return None
-    except TirxError:
+    except TirxError as e:
+        _place(e, call)
         raise
     except Exception as e:
         _record_bug(rule, e, rejections, bugs)
@@ -102,6 +104,12 @@ def _attempt(rule, call, ctx, rejections, bugs):
     if stmt is None:
         _record_bug(rule, TypeError(f"{rule.label} returned None instead of a statement"), rejections, bugs)
     return stmt
+
+
+def _place(error, call):
+    """An error that knows no line is about the call that is being lowered."""
+    if error.location is None:
+        error.location = Location.of(call.span)
 
 
 def _record_bug(rule, error, rejections, bugs):

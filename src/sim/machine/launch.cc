@@ -17,6 +17,14 @@ std::optional<int64_t> EvalBinary(const BinaryNode* n, const HostEnv& env) {
   return FoldInt(n->kind(), n->a->dtype, *a, *b);
 }
 
+[[noreturn]] void ThrowReadOnly(const Program& p, size_t i) {
+  Diag("launch", "argument-readonly", Span())
+      .Message("an argument of " + p.name + " does not fit")
+      .Found("a read-only array for " + p.param_names[i])
+      .Required("an array that can be written, as the kernel writes " + p.param_names[i])
+      .Throw();
+}
+
 void BindArguments(Machine* m, const std::vector<Argument>& args, HostEnv* env) {
   const Program& p = *m->prog;
   TVM_FFI_CHECK(args.size() == p.params.size(), ValueError)
@@ -26,6 +34,7 @@ void BindArguments(Machine* m, const std::vector<Argument>& args, HostEnv* env) 
     const Argument& arg = args[i];
     int64_t value = arg.scalar;
     if (arg.is_buffer) {
+      if (arg.read_only && (p.param_access[i] & 2)) ThrowReadOnly(p, i);
       Segment& s = m->segments[i];
       s.name = p.param_names[i];
       s.host = arg.host;
