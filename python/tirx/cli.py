@@ -4,6 +4,7 @@
     tirx run my_kernel.py:scale               compile and simulate on random inputs of the declared shapes
     tirx show apps/gemm --stage cuda          parsed | tile | native | cuda | ptx | sass
     tirx explain apps/gemm --json             which variant each tile call got, and why
+    tirx layout "S[(8, 4) : (4@laneid, 1)]"   draw a layout; --format text | svg | html | json, --serve, --list
     tirx doctor                               what works on this machine, and what to install for the rest
 
 A kernel is named by an app folder (kernel.py with `make(**params)`, reference.py with `inputs` and `reference`), or by a
@@ -66,6 +67,7 @@ def _parser():
     show = command("show", _show, "print one stage of a kernel")
     show.add_argument("--stage", default="cuda", choices=STAGES)
     command("explain", _explain, "print the dispatch report")
+    _add_layout(command("layout", _layout, "draw a layout", kernel=False))
     command("doctor", _doctor, "what works here and what to install", kernel=False)
     return parser
 
@@ -163,6 +165,18 @@ def _explain(args):
     report = explain(func, args.target)
     print(json.dumps(report.to_dict(), indent=2) if args.json else report)
     return 0
+
+
+def _add_layout(parser):
+    from .layout.show import command
+
+    command.add_arguments(parser)
+
+
+def _layout(args):
+    from .layout.show import command
+
+    return command.run(args)
 
 
 def _doctor(args):

@@ -98,6 +98,14 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   def.def("tx.layout_apply", [](Layout l, Shape coord, Shape shape, MaybeAnalyzer a) {
     return Flat(layout::Apply(l, coord, shape, FactsOf(a)));
   });
+  // (axes, places per element, int64 coordinates [element][place][axis] as bytes)
+  def.def("tx.layout_all_places", [](Layout l) -> ffi::Array<ffi::Any> {
+    layout::PlaceList list = layout::AllPlaces(l);
+    ffi::Array<ffi::String> axes;
+    for (const std::string& a : list.axes) axes.push_back(a);
+    auto* raw = reinterpret_cast<const char*>(list.coordinates.data());
+    return {axes, list.per_element, ffi::Bytes(raw, list.coordinates.size() * sizeof(int64_t))};
+  });
   def.def("tx.layout_text", [](Layout l) { return layout::LayoutText(l); });
   def.def("tx.axis_table", []() {
     ffi::Array<ffi::Any> out;

@@ -46,7 +46,7 @@ PYTHON = {
     "executable": {"arguments", "errors", "ir", "pipeline", "sim", "targets", "targets/cuda", "tile"},
     "apps": {"arguments", "errors", "executable", "ir", "script", "tile"},
     "doctor": {"apps", "errors", "executable", "targets", "targets/cuda", "tirx"},
-    "cli": {"apps", "doctor", "errors", "executable", "pipeline", "targets", "tile"},
+    "cli": {"apps", "doctor", "errors", "executable", "layout", "pipeline", "targets", "tile"},
     "tirx": {"errors", "executable", "ir", "targets", "tile"},
 }
 FOLDERS = {"src", "include", "python", "apps", "bench", "docs", "tests", "tools", ".ci"}

@@ -52,6 +52,19 @@ Coordinates Apply(const Layout& layout, const Shape& coord, const Shape& shape =
 PrimExpr MemoryIndex(const Layout& layout, const Shape& coord, const Shape& shape,
                      Facts facts = nullptr);
 
+/*! Places of every element in order of the linear index, for tables and drawings. */
+struct PlaceList {
+  /*! In order of first mention. */
+  std::vector<std::string> axes;
+  /*! Distinct places of one element (the same number for all). */
+  int64_t per_element{1};
+  /*! [element][place][axis] */
+  std::vector<int64_t> coordinates;
+};
+constexpr int64_t kMaxPlaces = int64_t{1} << 22;
+/*! Raises "not-static" for symbolic layouts, "too-large" above kMaxPlaces. */
+PlaceList AllPlaces(const Layout& layout);
+
 /*!
  * The normal form: two static layouts with the same placements get equal objects, whatever their
  * iters, replicas, offsets and swizzles. Unit iters are dropped, iters merged, zero strides put on m,

@@ -150,6 +150,13 @@ class Layout(Object):
         pair = list(_api.layout_scope(self))
         return (str(pair[0]), str(pair[1])) if pair else None
 
+    def show(self, shape=None, dtype=None, swizzle=None, access=None):
+        """A view that prints in a terminal and draws in a notebook; `.text()`, `.svg()`, `.html()`, `.save(path)`.
+        See tirx.layout.show.View."""
+        from .show import View
+
+        return View(self, shape, dtype, swizzle, access)
+
     def is_swizzle(self) -> bool:
         """Whether the addresses are swizzled."""
         return isinstance(self, ComposeLayout) and self.swizzle_len > 0

@@ -1,0 +1,100 @@
+"""The accesses of a warp that the bank view offers, and their counts (tirx.layout.banks).
+
+`row`: lane i touches element i of the first row. `row16`: lane i touches 16 bytes, lane after lane along the rows.
+`column`: lane i touches element 0 of row i. `rows8`: lane i of eight touches the first 16 bytes of row i, as one matrix
+of ldmatrix does. Any other text is a layout that says which lane (and, on m, which register) every element of the tile
+goes to, for instance an mma fragment: one access per register.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...errors import LayoutError
+from .reading import read_layout
+
+NAMES = {
+    "row": "a row, one element per lane",
+    "row16": "rows, 16 bytes per lane",
+    "column": "a column, one element per lane",
+    "rows8": "16 bytes of each of 8 rows (ldmatrix)",
+}
+_WARP = 32
+
+
+def offered(shape, bits) -> list:
+    """Names of the accesses that a tile of this shape has."""
+    rows, cols = math.prod(shape[:-1]), shape[-1]
+    out = ["row"]
+    if 128 % bits == 0 and (rows * cols) % (128 // bits) == 0:
+        out.append("row16")
+    if rows > 1:
+        out.append("column")
+    if rows >= 8 and 128 % bits == 0 and cols * bits >= 128:
+        out.append("rows8")
+    return out
+
+
+def accesses(name, shape, dtype, bits) -> list:
+    """The Access objects of a name in NAMES or of a layout's notation, for a tile of `shape`."""
+    from ..banks import Access
+
+    if name not in NAMES:
+        return _fragment(name, shape, dtype)
+    if name not in offered(shape, bits):
+        raise LayoutError("this tile has no such access", code="bad-access", found=f"{name} of {tuple(shape)}",
+                          required=f"one of {', '.join(offered(shape, bits))}, or a layout of lanes")  # fmt: skip
+    cols, size = shape[-1], math.prod(shape)
+    chunk, single = max(1, 128 // bits), max(1, bits // 8)
+    per_lane = max(1, 8 // bits)
+    starts = {
+        "row": range(0, cols // per_lane * per_lane, per_lane),
+        "row16": range(0, size, chunk),
+        "column": range(0, size, cols),
+        "rows8": range(0, 8 * cols, cols),
+    }[name]
+    width = 16 if name in ("row16", "rows8") else single
+    return [Access(list(starts)[:_WARP], dtype, width, name=NAMES[name])]
+
+
+def _fragment(text, shape, dtype):
+    from ..banks import fragment_accesses
+
+    layout = read_layout(text)
+    layout.apply(*[0] * len(shape), shape=list(shape))  # raises when the sizes differ
+    return fragment_accesses(layout, dtype, name="register")
+
+
+class Banks:
+    """Counts of one access by name: `rows` has (access, report) pairs, or `refusal` the reason why there are none."""
+
+    def __init__(self, name, tables):
+        self.name, self.rows, self.refusal = name, [], None
+        try:
+            self.rows = _counted(tables, accesses(name, tables.shape, tables.dtype, tables.bits))
+        except LayoutError as e:
+            if e.code in ("bad-notation", "unknown-axis", "size-mismatch", "stride-count"):
+                raise
+            self.refusal = e
+
+    def text(self) -> str:
+        """Totals, and the busiest bank of each access."""
+        title = f"access: {NAMES.get(self.name, self.name)}"
+        if self.refusal is not None:
+            return f"{title}\n  {self.refusal.message}: {self.refusal.found}"
+        return "\n".join([title, *(f"  {a.name}: {r}{_busiest(r)}" for a, r in self.rows)])
+
+
+def _counted(tables, found):
+    from ..banks import bank_conflicts
+
+    return [(a, bank_conflicts(tables.layout, a)) for a in found]
+
+
+def _busiest(report):
+    if not report.conflicts:
+        return ""
+    bank = max(range(len(report.banks)), key=lambda b: len(report.banks[b]))
+    words = [f"word {w.word} lanes {','.join(map(str, w.lanes))}" for w in report.banks[bank][:4]]
+    more = len(report.banks[bank]) - len(words)
+    return f"\n    bank {bank}: " + "; ".join(words) + (f"; {more} more" if more > 0 else "")

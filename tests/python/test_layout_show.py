@@ -1,0 +1,343 @@
+"""Drawings of layouts: every cell against `placements`, what is left out is said, errors point at their place."""
+
+import itertools
+import json
+import math
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+from layout_cases import refused, small_layouts
+
+import tirx
+from tirx import cli
+from tirx.errors import LayoutError
+from tirx.layout import ComposeLayout, R, S, TileLayout, laneid, mma_shared_layout, placements, warpid
+from tirx.layout.show import View, hardware
+from tirx.layout.show.reading import read_layout
+from tirx.layout.show.tables import SHORT, Tables
+
+PAPER = "S[(8, 2, 4, 2):(4@laneid, 1@warpid, 1@laneid, 1)] + R[2:4@warpid] + 5@warpid"
+CASES = {
+    "paper": (PAPER, (8, 16)),
+    "padded": ("S[(5, 6):(8, 1)]", (5, 6)),
+    "reversed": ("S[(3, 4):(-4, 1)] + 8", (3, 4)),
+    "aliased": ("S[(4, 4):(0, 1)]", (4, 4)),
+    "three axes": ("S[(2, 3, 4):(1@wgid, 1@warpid, 1@laneid)] + R[3:8@laneid]", (6, 4)),
+    "mesh": ("S[(2, 4, 2, 4):(1@pid, 8, 2@pid, 1)]", (8, 8)),
+    "swizzled": ("ComposeLayout(3, 3, 3, TileLayout(S[(16, 64):(64, 1)]))", (16, 64)),
+    "constant": ("S[1:1]", (1,)),
+    "partitions": ("S[(2, 8, 4):(4@F, 1@P, 1@F)]", (16, 4)),
+}
+
+
+def definition(layout):
+    """Per element the set of places as dicts without zeros."""
+    return [{frozenset(p) for p in places} for places in placements(layout)]
+
+
+def nonzero(place):
+    return frozenset((a, v) for a, v in place.items() if v)
+
+
+def read_label(text, tables):
+    """The places that a cell's text names."""
+    memory = "r" if tables.has_addresses and not tables.is_memory and not tables.line else ""
+    axis_of = {SHORT.get(a.name, a.name): a.name for a in tables.axes} | {memory: "m"}
+    found = set()
+    for place in text.split("|"):
+        columns = []
+        for word in place.split(" "):
+            short, values = re.fullmatch(r"([A-Za-z_]*)(-?\d.*)", word).groups()
+            columns.append([(axis_of[short], v) for v in read_list(values)])
+        found |= {nonzero(dict(p)) for p in itertools.product(*columns)}
+    return found
+
+
+def read_list(text):
+    if ".." in text:
+        first, second, last = map(int, re.fullmatch(r"(-?\d+),(-?\d+)\.\.(-?\d+)", text).groups())
+        return range(first, last + 1, second - first)
+    return [int(v) for v in text.split(",")]
+
+
+# ---- tables ----
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_both_directions(case):
+    layout, shape = read_layout(CASES[case][0]), CASES[case][1]
+    tables, want = Tables(layout, shape), definition(layout)
+    held = [{nonzero(tables.coordinates(i)) for i in ids} for ids in tables.of_element]
+    assert held == want
+    for i, elements in enumerate(tables.elements):
+        assert elements == [x for x, places in enumerate(want) if nonzero(tables.coordinates(i)) in places]
+    assert tables.injective == all(len(e) == 1 for e in tables.elements)
+    drawn = [i for page in tables.pages for i in page.cells if i >= 0]
+    assert sorted(drawn) == list(range(len(tables.places)))
+    assert [read_label(tables.label(x), tables) for x in range(tables.size)] == want
+
+
+@pytest.mark.slow
+def test_both_directions_of_every_small_layout():
+    for layout in small_layouts():
+        tables = Tables(layout)
+        held = [{nonzero(tables.coordinates(i)) for i in ids} for ids in tables.of_element]
+        assert held == definition(layout), layout
+        assert [read_label(tables.label(x), tables) for x in range(tables.size)] == held, layout
+
+
+def test_pages_are_where_they_say():
+    """A cell's place is at its page, row and column."""
+    for text, shape in CASES.values():
+        tables = Tables(read_layout(text), shape)
+        for page in tables.pages:
+            head = dict(re.findall(r"(\w+) (-?\d+)", page.label))
+            for n, i in enumerate(page.cells):
+                if i < 0:
+                    continue
+                at, row, col = tables.coordinates(i), *divmod(n, len(page.cols))
+                row, col = page.rows[row], page.cols[col]
+                assert {a: at[a] for a in tables.page_axes} == {a: int(v) for a, v in head.items()}
+                if tables.line:
+                    assert at["m"] == row + col
+                elif tables.row_axis != tables.col_axis:
+                    assert (at[tables.row_axis], at[tables.col_axis]) == (row, col)
+
+
+def test_a_large_tile_has_all_its_places():
+    layout = mma_shared_layout("float16", 3, (128, 256))
+    tables = Tables(layout, (128, 256))
+    for x in range(0, tables.size, 997):
+        assert tables.coordinates(tables.of_element[x][0]) == layout.apply(x)
+    assert tables.injective and len(tables.places) == 128 * 256
+
+
+def test_what_cannot_be_listed_is_refused():
+    n = tirx.ir.Var("n", "int32")
+    assert refused(lambda: TileLayout(S[n:1]).show()).code == "not-static"
+    assert refused(lambda: TileLayout(S[1 << 23 : 1]).show()).code == "too-large"
+    assert refused(lambda: TileLayout(S[(1 << 40, 1 << 40) : (1, 1)]).show()).code == "too-large"
+    assert refused(lambda: TileLayout(S[8:1]).show(shape=(3, 3))).code == "size-mismatch"
+    assert refused(lambda: TileLayout(S[8:1]).show(shape=(-8, -1))).code == "bad-shape"
+    assert refused(lambda: TileLayout(S[8:1]).show(dtype="floaty")).code == "bad-dtype"
+
+
+def test_replicas_that_coincide_are_one_place():
+    tables = Tables(TileLayout(S[4:1] + R[(3, 3) : (1, 1)]))
+    assert tables.per_element == 5 and len(tables.places) == 8
+
+
+# ---- text ----
+
+
+def cells_of(text, shape):
+    """{(row, column): cell} of the tables of a text; columns are numbered in the heads."""
+    found, heads = {}, None
+    for line in text.splitlines():
+        words = re.split(r"\s{2,}|(?<=\S)\s(?=[A-Z]\d)", line.strip())
+        if re.fullmatch(r"(\d+\s*)+", line.strip()) and line.startswith("  "):
+            heads = line.split()
+        elif heads and re.match(r"\s*\d+ ", line):
+            row, rest = re.match(r"\s*(\d+) (.*)", line).groups()
+            width = math.ceil(len(rest) / len(heads))
+            for n, head in enumerate(heads):
+                found[int(row), int(head)] = rest[n * width : (n + 1) * width].strip()
+        elif not words or not line.strip():
+            heads = None
+    return found
+
+
+@pytest.mark.parametrize("width", [70, 100, 0])
+def test_every_cell_of_the_text(width):
+    layout = read_layout(PAPER)
+    view = layout.show(shape=(8, 16))
+    found, want = cells_of(view.text(width=width), (8, 16)), definition(layout)
+    for (r, c), cell in found.items():
+        assert read_label(cell, view.tables) == want[r * 16 + c]
+    assert len(found) == 128
+    assert all(len(line) <= (width or 1000) for line in view.text(width=width).splitlines()[3:])
+
+
+def test_what_is_left_out_is_said():
+    text = TileLayout(S[200, 300]).show().text(width=80, rows=20)
+    assert "... rows 20 to 199 left out (tables of 20 rows)" in text
+    assert re.search(r"\.\.\. columns \d+ to 299 left out", text)
+    assert "left out" not in TileLayout(S[4, 4]).show().text()
+
+
+def test_colour_is_for_terminals_only(monkeypatch):
+    view = TileLayout(S[4, 4]).show()
+    assert "\x1b" not in str(view) and "\x1b[48;2;" in view.text(color=True)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", view.text(color=True)) == view.text()
+    from tirx.layout.show.view import terminal
+
+    class Tty:
+        isatty = staticmethod(lambda: True)
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert terminal(Tty)["color"]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not terminal(Tty)["color"]
+
+
+# ---- SVG ----
+
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("case", ["paper", "three axes", "swizzled"])
+def test_every_cell_of_the_svg(case):
+    layout, shape = read_layout(CASES[case][0]), CASES[case][1]
+    view = layout.show(shape=shape)
+    texts = [t.text for t in ET.fromstring(view.svg(places=False)).iter(_SVG + "text")]
+    cells = texts[-layout.size() :]
+    assert [read_label(c, view.tables) for c in cells] == definition(layout)
+
+
+def test_the_svg_is_bounded_and_says_so():
+    svg = TileLayout(S[128, 256]).show().svg(places=False)
+    assert svg.count("<rect") < 64 * 64 + 20
+    assert "... rows 64 to 127 are not drawn" in svg and "... columns 64 to 255 are not drawn" in svg
+
+
+@pytest.mark.parametrize("name", ["paper.mma", "mma.m16n8k16.A", "smem.128B.float32", "tcgen05.F.1"])
+def test_golden_text_and_svg(name, golden):
+    view = hardware.find(name).view()
+    golden(f"layout_{name}.txt", view.text(places=True) + "\n")
+    golden(f"layout_{name}.svg", view.svg())
+
+
+# ---- names ----
+
+
+def test_every_hardware_layout_is_drawn():
+    """Both directions of each, and no place twice."""
+    seen = {n.name for n in hardware.names()}
+    assert len(seen) >= 30
+    for named in hardware.names():
+        tables = named.view().tables
+        assert tables.injective and tables.size == hardware.size(named), named.name
+    table = hardware.listing().splitlines()
+    assert [line.split()[0] for line in table] == [n.name for n in hardware.names()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [n.name for n in hardware.names()])
+def test_every_hardware_layout_against_the_definition(name):
+    tables = hardware.find(name).view().tables
+    held = [{nonzero(tables.coordinates(i)) for i in ids} for ids in tables.of_element]
+    assert held == definition(tables.layout)
+
+
+# ---- swizzles ----
+
+
+def test_named_swizzles_are_the_hardware_ones():
+    for dtype, mode in itertools.product(("int8", "float16", "float32"), (1, 2, 3)):
+        want = mma_shared_layout(dtype, mode, (8, 256))
+        tile = want.tile_layout
+        view = View(tile, (8, 256), dtype, {1: "32B", 2: "64B", 3: "128B"}[mode])
+        assert placements(view.layout) == placements(want)
+    swizzled = ComposeLayout(3, 3, 3, TileLayout(S[8, 64]))
+    assert View(swizzled, swizzle="none").layout.is_trivial()
+    assert str(View(TileLayout(S[8, 64]), swizzle="2,3,3").layout).startswith("ComposeLayout(2, 3, 3")
+    assert refused(lambda: View(TileLayout(S[8 : 1 @ laneid]), swizzle="64B")).code == "no-memory"
+    assert refused(lambda: View(TileLayout(S[8, 64]), swizzle="128")).code == "bad-swizzle"
+    assert refused(lambda: View(TileLayout(S[8, 64]), swizzle="wide")).code == "not-an-integer"
+
+
+# ---- reading ----
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(8,2,4,2):(4@lane,1@warp,1@lane,1@reg) + [2:4@warp] + 5@warp",
+        PAPER,
+        PAPER.replace(" ", ""),
+        f"TileLayout({PAPER})",
+    ],
+)
+def test_the_notation_of_the_paper(text):
+    want = TileLayout(
+        S[(8, 2, 4, 2) : (4 @ laneid, 1 @ warpid, 1 @ laneid, 1)] + R[2 : 4 @ warpid] + 5 @ warpid
+    )
+    assert str(read_layout(text)) == str(want)
+
+
+@pytest.mark.parametrize(
+    "text, code, under",
+    [
+        ("S[8:4@landid]", "unknown-axis", "landid"),
+        ("(8,2):(4@lane,1@wrap)", "unknown-axis", "wrap"),
+        ("S[(8,2):(4,1,2)] + R[2:1]", "stride-count", "S[(8,2):(4,1,2)]"),
+        ("S[8:4] + R[(2,2):1]", "stride-count", "R[(2,2):1]"),
+        ("S[8.5]", "bad-notation", "8.5"),
+        ("S[3:1@]", "bad-notation", "]"),
+        ("S[(8,2:(4,1)]", "bad-notation", "]"),
+        ("S[8:4] + R[2:1] + 1@m@", "bad-notation", ""),
+        ("S[0:1]", "bad-extent", "S[0:1]"),
+        ("foo(3)", "bad-notation", "foo(3)"),
+        ("__import__('os')", "bad-notation", "__import__('os')"),
+        ("S[99999999999999999999:1]", "bad-notation", "99999999999999999999"),
+        ("S['a']", "bad-notation", "'a'"),
+        ("5@warpid", "no-shard", "5@warpid"),
+        ("ComposeLayout(3,3,2,TileLayout(S[8,64]))", "bad-swizzle", "ComposeLayout(3,3,2,TileLayout(S[8,64]))"),
+        ("", "bad-notation", ""),
+    ],
+)  # fmt: skip
+def test_errors_point_at_their_place(text, code, under):
+    error = refused(lambda: read_layout(text))
+    assert error.code == code
+    line, carets = error.found.split("\n")
+    start, stop = carets.index("^"), len(carets)
+    assert line == text and (line[start:stop] == under or not under)
+
+
+def test_endless_texts_are_refused():
+    for text in ("(" * 3000, "S[8:1]" + "+1" * 20000, "S[\0]", "-" * 3900 + "1"):
+        assert refused(lambda t=text: read_layout(t)).code == "bad-notation"
+
+
+# ---- the command ----
+
+
+def run(capsys, *argv):
+    status = cli.main(["layout", *argv])
+    out = capsys.readouterr()
+    return status, out.out, out.err
+
+
+def test_the_command_prints_and_writes(capsys, tmp_path):
+    status, out, _ = run(capsys, PAPER)
+    assert status == 0 and "W5,9 T0 r0" in out
+    assert run(capsys, PAPER, "--shape", "8,16", "--places")[1].count("laneid down, m across") == 4
+    path = tmp_path / "a.svg"
+    assert run(capsys, "mma.m16n8k16.A", "--out", str(path))[0] == 0
+    assert path.read_text() == hardware.find("mma.m16n8k16.A").view().svg()
+    assert run(capsys, "--list")[1].startswith("paper.mma")
+    assert run(capsys, "S[8,16]", "--format", "svg")[1].startswith("<svg")
+
+
+def test_the_command_answers_mistakes(capsys, tmp_path):
+    assert run(capsys)[0] == 1
+    status, _, err = run(capsys, "S[8:4@landid]")
+    assert status == 1 and "S[8:4@landid]\n                  ^^^^^^" in err and "did you mean laneid" in err
+    assert "did you mean mma.m16n8k16" in run(capsys, "mma.m16n8k16.X")[2]
+    assert "8 elements" in run(capsys, "S[8:1]", "--shape", "3,4")[2]
+    assert "'3,a'" in run(capsys, "S[8:1]", "--shape", "3,a")[2]
+    assert "names no format" in run(capsys, "S[8:1]", "--out", str(tmp_path / "x.png"))[2]
+    assert "No such file" in run(capsys, "S[8:1]", "--out", str(tmp_path / "no" / "x.svg"))[2]
+    status, out, _ = run(capsys, "S[8:1@q]", "--json")
+    assert status == 1 and json.loads(out)["error"]["code"] == "unknown-axis"
+
+
+def test_a_view_in_a_notebook_and_on_paper(tmp_path):
+    view = TileLayout(S[4, 4]).show()
+    assert str(view) == repr(view) == view.text()
+    view.save(tmp_path / "a.txt")
+    assert (tmp_path / "a.txt").read_text() == view.text()
+    assert refused(lambda: view.render("pdf")).code == "bad-format"
+    with pytest.raises(LayoutError, match="names no format"):
+        view.save("a.pdf")
