@@ -70,6 +70,9 @@ class LayoutMapNode : public ffi::Object {
 };
 class LayoutMap : public ffi::ObjectRef {
  public:
+  explicit LayoutMap(ffi::ObjectPtr<LayoutMapNode> node) : ObjectRef(ffi::UnsafeInit{}) {
+    data_ = std::move(node);
+  }
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(LayoutMap, ffi::ObjectRef, LayoutMapNode);
 };
 
@@ -195,9 +198,11 @@ constexpr int64_t kFiniteBudget = 1 << 20;
 
 // Checked constructors. Each raises a LayoutError ("bad-map", "bad-box", "box-mismatch", ..).
 LayoutMap Identity(const IndexBox& box);
-/*! Without codomain: one axis per stride entry, just large enough for the largest value. */
+/*! Without codomain: one axis per stride entry, just large enough for the largest value. `names` are
+ *  those of the domain axes. */
 LayoutMap MixedRadix(const IntRows& shape, const ffi::Array<IntRows>& stride, const Ints& offset,
-                     const std::optional<IndexBox>& codomain = std::nullopt);
+                     const std::optional<IndexBox>& codomain = std::nullopt,
+                     const ffi::Array<ffi::String>& names = {});
 LayoutMap BitLinear(const IndexBox& domain, const IndexBox& codomain,
                     const ffi::Array<IntRows>& basis, const Ints& translation);
 LayoutMap Translate(const LayoutMap& map, const Ints& offset,
@@ -224,13 +229,26 @@ const IndexDag& ToIndexDag(const LayoutMap& map);
 /*! f(coords). Raises "outside-domain" or "no-value", naming the subexpression and the point. */
 std::vector<int64_t> Evaluate(const LayoutMap& map, const std::vector<int64_t>& coords);
 
+/*! All values, row-major over the domain, codomain-rank numbers for each point. Raises "too-large"
+ *  above `budget` points and "no-value" at the first point that has none. */
+std::vector<int64_t> Enumerate(const LayoutMap& map, int64_t budget = kFiniteBudget);
+
+/*!
+ * The strongest form that fits, with the same values on the same domain: Identity, MixedRadix
+ * (coalesced as CuTe does), BitLinear, a composition of Transforms with such forms, Piecewise, else
+ * the map itself or one IndexExpr. Every step is an identity of integers whose side conditions are
+ * proved from the ranges of the digits; a map with a subexpression that is not proved to have a
+ * value is never rewritten around it.
+ */
+LayoutMap Normalize(const LayoutMap& map);
+
 /*! What a registered transform brings along. */
 struct TransformEntry {
   /*! (builder, params, coordinates) -> outputs, when it is a formula; else empty. */
   std::function<std::vector<int32_t>(DagBuilder*, const std::vector<int64_t>&,
                                      const std::vector<int32_t>&)>
       forward, inverse;
-  /*! (params.., coordinates..) -> Array<int64_t>: evaluators used where there is no formula. */
+  /*! (params, coordinates) -> Array<int64_t>: evaluators used where there is no formula. */
   ffi::Optional<ffi::Function> call, call_inverse;
   /*! Why it is a bijection between its boxes; empty when the parameters do not fit the boxes. */
   std::function<std::string(const std::vector<int64_t>& params, const std::vector<int64_t>& domain,
@@ -241,6 +259,8 @@ struct TransformEntry {
 void RegisterTransform(const std::string& name, TransformEntry entry);
 /*! Raises "unknown-transform", naming the registered ones. */
 const TransformEntry& FindTransform(const std::string& name);
+/*! Value of a transform at a point, by its evaluator or formula. Raises "no-value". */
+std::vector<int64_t> CallTransform(const TransformMapNode& map, const std::vector<int64_t>& coords);
 /*! The argument of the registration that `map` is a bijection onto its codomain. */
 std::string BijectionArgument(const TransformMapNode& map);
 

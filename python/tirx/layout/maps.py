@@ -1,0 +1,305 @@
+"""Layout maps: functions between boxes of integers (faces of include/tirx/layout/map.h).
+
+A map takes a point of its domain, one int per axis, to one int per codomain axis. Boxes are written as an
+extent, a tuple of extents or a dict {axis name: extent}. Nothing is approximated: where a subexpression
+overflows 64 bits, divides by zero or leaves the domain it enters, the map has no value and a call raises
+LayoutError. The declared codomain is a claim that `prove` checks, not evaluation.
+"""
+
+from __future__ import annotations
+
+from tvm_ffi import Object, register_object
+
+from .. import _ffi_api as _api
+from ..errors import LayoutError
+from .symbolic import trace
+
+
+@register_object("tx.IndexBox")
+class IndexBox(Object):
+    """The box [0, n0) x [0, n1) x .., axes optionally named."""
+
+
+def box(spec) -> IndexBox:
+    """An IndexBox from an extent, a tuple of extents, a dict {name: extent} or an IndexBox."""
+    if isinstance(spec, IndexBox):
+        return spec
+    if isinstance(spec, dict):
+        return _api.index_box(_ints(spec.values()), [str(n) for n in spec])
+    return _api.index_box(_ints(spec), [])
+
+
+def _maybe_box(spec):
+    return None if spec is None else box(spec)
+
+
+def _ints(values) -> list:
+    """A list of 64-bit Python ints from an int or a sequence of int-like numbers."""
+    try:
+        out = [v.__index__() for v in ((values,) if hasattr(values, "__index__") else values)]
+    except (TypeError, AttributeError):
+        raise LayoutError("a map takes integers", code="not-an-integer", found=repr(values),
+                          required="ints, or a sequence of ints") from None  # fmt: skip
+    if any(not -(1 << 63) <= v < 1 << 63 for v in out):
+        raise LayoutError("a number does not fit 64 bits", code="overflow", found=repr(values),
+                          required="64-bit integers")  # fmt: skip
+    return out
+
+
+@register_object("tx.LayoutMap")
+class LayoutMap(Object):
+    """Base of all maps. `domain` and `codomain` are tuples of extents; `f @ g` is f after g."""
+
+    @property
+    def domain(self) -> tuple:
+        return tuple(self.domain_box.extents)
+
+    @property
+    def codomain(self) -> tuple:
+        return tuple(self.codomain_box.extents)
+
+    @property
+    def domain_names(self) -> tuple:
+        """One name per axis ("" where it has none)."""
+        return _names(self.domain_box)
+
+    @property
+    def codomain_names(self) -> tuple:
+        return _names(self.codomain_box)
+
+    @property
+    def size(self) -> int:
+        """Number of points of the domain."""
+        return _product(self.domain)
+
+    def __call__(self, *coords) -> tuple:
+        """The value at a point. LayoutError "outside-domain", or "no-value" naming the subexpression."""
+        if len(coords) == 1 and isinstance(coords[0], (tuple, list)):
+            coords = coords[0]
+        return tuple(_api.map_eval(self, _ints(coords)))
+
+    def table(self) -> list:
+        """All values as tuples, row-major over the domain (last axis fastest); up to 2**20 points."""
+        flat, rank = list(_api.map_table(self)), len(self.codomain)
+        return [tuple(flat[i : i + rank]) for i in range(0, len(flat), rank)]
+
+    def compose(self, inner: LayoutMap) -> LayoutMap:
+        """self after `inner`, whose codomain lies in this domain. Never fails for want of a flat form."""
+        return _api.map_compose(self, inner)
+
+    __matmul__ = compose
+
+    def normalize(self) -> LayoutMap:
+        """The strongest form that fits: Identity, MixedRadix (coalesced), BitLinear, Piecewise, a Transform
+        composition, else IndexExpr. Equal at every point; see include/tirx/layout/map.h."""
+        return _api.map_normalize(self)
+
+    def with_codomain(self, codomain) -> LayoutMap:
+        """The same function with another declared codomain."""
+        return _api.map_with_codomain(self, box(codomain))
+
+    def text(self, output=0) -> str:
+        """The expression of one codomain axis over the coordinates."""
+        return str(_api.map_text(self, output))
+
+    def __repr__(self):
+        kind = type(self).__name__
+        return f"<{kind} {_box_text(self.domain_box)} -> {_box_text(self.codomain_box)}>"
+
+
+def _product(extents) -> int:
+    n = 1
+    for e in extents:
+        n *= e
+    return n
+
+
+def _names(b) -> tuple:
+    return tuple(str(n) for n in b.names) or ("",) * len(b.extents)
+
+
+def _box_text(b) -> str:
+    parts = [f"{n}={e}" if n else str(e) for n, e in zip(_names(b), b.extents)]
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def _kind(name):
+    """The Python class of one form of the grammar."""
+    return register_object(f"tx.LayoutMap{name}")(type(f"{name}Map", (LayoutMap,), {"__slots__": ()}))
+
+
+IdentityMap = _kind("Identity")
+MixedRadixMap = _kind("MixedRadix")
+BitLinearMap = _kind("BitLinear")
+TranslateMap = _kind("Translate")
+ComposeMap = _kind("Compose")
+ProductMap = _kind("Product")
+ProjectMap = _kind("Project")
+PermuteMap = _kind("Permute")
+RecastMap = _kind("Recast")
+TransformMap = _kind("Transform")
+PiecewiseMap = _kind("Piecewise")
+IndexExprMap = _kind("IndexExpr")
+FiniteTableMap = _kind("FiniteTable")
+
+
+def Identity(shape) -> LayoutMap:
+    """x -> x."""
+    return _api.map_identity(box(shape))
+
+
+def MixedRadix(shape, stride, offset=0, codomain=None) -> LayoutMap:
+    """offset + sum of digit * stride, as CuTe: one domain axis per top-level mode of `shape`, whose
+    coordinate is split over the leaves of that mode, the leftmost fastest. A stride is an int, or a tuple
+    with one int per codomain axis. Without `codomain`: just large enough for the largest value."""
+    modes, strides = (shape, stride) if isinstance(shape, (tuple, list)) else ((shape,), (stride,))
+    if not isinstance(strides, (tuple, list)) or len(modes) != len(strides):
+        _bad_profile(shape, stride)
+    leaves = [list(_leaves(m, s)) for m, s in zip(modes, strides)]
+    vectors = [[_ints(s) for _, s in axis] for axis in leaves]
+    rank = max((len(v) for axis in vectors for v in axis), default=1)
+    start = _ints(offset)
+    start = start * rank if start == [0] else start
+    extents = [[_ints(e)[0] for e, _ in axis] for axis in leaves]
+    return _api.map_mixed_radix(extents, vectors, start, _maybe_box(codomain))
+
+
+def _leaves(shape, stride):
+    """(extent, stride) pairs of a nested shape, leftmost first."""
+    if not isinstance(shape, (tuple, list)):
+        yield shape, stride
+    elif not isinstance(stride, (tuple, list)) or len(shape) != len(stride):
+        _bad_profile(shape, stride)
+    else:
+        for m, s in zip(shape, stride):
+            yield from _leaves(m, s)
+
+
+def _bad_profile(shape, stride):
+    raise LayoutError("shape and stride are not nested alike", code="profile-mismatch",
+                      found=f"{shape}:{stride}", required="one stride (an int, or a tuple with one int per "
+                      "codomain axis) for each extent")  # fmt: skip
+
+
+def BitLinear(domain, codomain, basis, translation=None) -> LayoutMap:
+    """translation XOR XOR(basis[i][b] for the bits b set in coordinate i), linear over GF(2).
+
+    basis[i] has ceil(log2(extent of axis i)) entries, each a tuple with one int per codomain axis (an int
+    when there is one axis)."""
+    rows = [[_ints(v) for v in axis] for axis in basis]
+    to = box(codomain)
+    start = [0] * len(to.extents) if translation is None else _ints(translation)
+    return _api.map_bit_linear(box(domain), to, rows, start)
+
+
+def Translate(map, offset, codomain=None) -> LayoutMap:
+    """map(x) + offset, per codomain axis."""
+    return _api.map_translate(map, _ints(offset), _maybe_box(codomain))
+
+
+def Compose(outer, inner) -> LayoutMap:
+    """outer after inner."""
+    return outer.compose(inner)
+
+
+def product(*maps) -> LayoutMap:
+    """(x1, x2, ..) -> (f1(x1), f2(x2), ..): the axes of the factors in sequence."""
+    return _api.map_product(list(maps))
+
+
+Product = product
+
+
+def Project(shape, axes) -> LayoutMap:
+    """x -> the coordinates `axes` of x."""
+    return _api.map_project(box(shape), _ints(axes), False)
+
+
+def Permute(shape, axes) -> LayoutMap:
+    """Axis k of the result is axis axes[k] of the argument."""
+    return _api.map_project(box(shape), _ints(axes), True)
+
+
+def Recast(map, from_bits, to_bits, axis=-1) -> LayoutMap:
+    """A map to one memory axis in elements of `from_bits`, seen in elements of `to_bits`. Domain axis `axis`
+    holds the consecutive elements; LayoutError "not-recastable" when wider ones are not whole."""
+    axis = axis + len(map.domain) if axis < 0 else axis
+    return _api.map_recast(map, from_bits, to_bits, axis)
+
+
+def index_map(domain, fn, codomain=None) -> LayoutMap:
+    """The map x -> fn(*x). `fn` is called once with symbolic coordinates, which take + - * // % ^ & | << >>
+    and comparisons (1 or 0), and returns one expression per codomain axis. Without `codomain` all values are
+    listed to find the smallest box (up to 2**20 points, all of which need a value)."""
+    dom = box(domain)
+    code, outputs = trace(len(dom.extents), fn)
+    if codomain is not None:
+        return _api.map_index_expr(dom, box(codomain), code, outputs)
+    wide = _api.map_index_expr(dom, _api.index_box([1] * len(outputs), []), code, outputs)
+    highest = [max(1, 1 + max(column)) for column in zip(*wide.table())]
+    return _api.map_index_expr(dom, box(highest), code, outputs)
+
+
+def FiniteTable(domain, codomain, values) -> LayoutMap:
+    """values[k] is the value (a tuple, or an int when there is one codomain axis) at the k-th point of the
+    domain, row-major."""
+    flat = [v for row in values for v in _ints(row)]
+    return _api.map_finite_table(box(domain), box(codomain), flat)
+
+
+def Piecewise(domain, pieces) -> LayoutMap:
+    """`pieces` lists (where, map): `where` is a list of (begin, end) per axis, or a function of symbolic
+    coordinates that gives 1 or 0. A point where none or several hold has no value."""
+    dom = box(domain)
+    return _api.map_piecewise([_predicate(dom, w) for w, _ in pieces], [m for _, m in pieces])
+
+
+def _predicate(dom, where):
+    fn = where if callable(where) else _inside(where)
+    return _api.map_index_expr(dom, _api.index_box([2], []), *trace(len(dom.extents), fn))
+
+
+def _inside(region):
+    def fn(*coords):
+        holds = 1
+        for x, (begin, end) in zip(coords, region):
+            holds = holds * (x >= begin) * (x < end)
+        return holds
+
+    return fn
+
+
+def Transform(name, params, domain, codomain=None, inverted=False) -> LayoutMap:
+    """A registered bijection, for instance Transform("xor_swizzle", (M, B, S), 1024)."""
+    to = box(domain) if codomain is None else box(codomain)
+    return _api.map_transform(name, _ints(params), box(domain), to, inverted)
+
+
+def register_transform(name, forward, inverse, bijective=None):
+    """Register a bijection for `Transform`. `forward` and `inverse` are called as fn(params, coords) with
+    tuples of ints and return a tuple. `bijective(params, domain, codomain)` returns the argument that they
+    are inverse to each other between these boxes ("" when they are not); without it, every Transform of at
+    most 65,536 points is checked point by point, and larger ones are refused."""
+
+    def evaluator(fn):
+        return lambda params, coords: _ints(fn(tuple(params), tuple(coords)))
+
+    def argue(params, domain, codomain):
+        boxes = tuple(domain), tuple(codomain)
+        return bijective(tuple(params), *boxes) if bijective else _checked(forward, inverse, params, *boxes)
+
+    _api.map_register_transform(name, evaluator(forward), evaluator(inverse), argue)
+
+
+def _checked(forward, inverse, params, domain, codomain) -> str:
+    import itertools
+
+    n, params = _product(domain), tuple(params)
+    if n > 1 << 16 or n != _product(codomain):
+        return ""
+    for x in itertools.product(*map(range, domain)):
+        y = tuple(forward(params, x))
+        inside = len(y) == len(codomain) and all(0 <= v < e for v, e in zip(y, codomain))
+        if not inside or tuple(inverse(params, y)) != x:
+            return ""
+    return f"its inverse was checked at all {n} points"
