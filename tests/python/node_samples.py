@@ -7,6 +7,8 @@ test_ir_nodes.py fails for a node type or a field that is missing here.
 import re
 from pathlib import Path
 
+import map_samples
+
 from tirx import ir, targets
 from tirx import layout as L
 
@@ -341,6 +343,9 @@ VARIANTS = {
 }
 
 # Where the first difference is seen when a dtype follows from the field.
+SAMPLES |= map_samples.SAMPLES
+VARIANTS |= map_samples.VARIANTS
+
 SEEN_AT = {("tx.Broadcast", "lanes"): "dtype", ("tx.Ramp", "lanes"): "dtype", ("tx.For", "loop_var"): "min"}
 
 _CLASS = re.compile(

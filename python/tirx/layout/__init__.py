@@ -30,6 +30,11 @@ _ROOMS = {
     "cute": ("CuteLayout",),
     "linear": ("LinearLayout",),
     "views": ("LayoutView", "view"),
+    "maps": (
+        "BitLinear", "Compose", "FiniteTable", "Identity", "IndexBox", "LayoutMap", "MixedRadix", "Permute",
+        "Piecewise", "Product", "Project", "Recast", "Transform", "Translate", "index_map", "product",
+        "register_transform",
+    ),
 }  # fmt: skip
 _LAZY = {name: module for module, names in _ROOMS.items() for name in names}
 

@@ -125,7 +125,9 @@ def _box_text(b) -> str:
 
 def _kind(name):
     """The Python class of one form of the grammar."""
-    return register_object(f"tx.LayoutMap{name}")(type(f"{name}Map", (LayoutMap,), {"__slots__": ()}))
+    return register_object(f"tx.LayoutMap{name}")(
+        type(f"{name}Map", (LayoutMap,), {"__slots__": (), "__module__": __name__})
+    )
 
 
 IdentityMap = _kind("Identity")
