@@ -69,6 +69,16 @@ def is_layout_of(a, b):
     return all(truth[x] == sum(line[x // step % e] for e, step, line in parts) for x in range(steps))
 
 
+def rule_holds(layout, codomain):
+    """Sorted by stride, M_i * d_i | d_(i+1) and the last one | codomain."""
+    done = 1
+    for e, d in sorted(((e, d) for e, d in leaves(layout) if e > 1 and d), key=lambda m: m[1]):
+        if d % done or d < done:
+            return False
+        done = e * d
+    return codomain % done == 0
+
+
 def refused(fn, *args, **options):
     """The LayoutError that the call raises, or None."""
     try:

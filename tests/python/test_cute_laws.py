@@ -8,7 +8,19 @@ import random
 from pathlib import Path
 
 import pytest
-from cute_cases import P, composed, extent_of, is_layout, is_layout_of, leaves, refused, small, value, values
+from cute_cases import (
+    P,
+    composed,
+    extent_of,
+    is_layout,
+    is_layout_of,
+    leaves,
+    refused,
+    rule_holds,
+    small,
+    value,
+    values,
+)  # fmt: skip
 
 from tirx.arith import Analyzer
 from tirx.ir import Var, structural_equal
@@ -310,16 +322,6 @@ def test_layouts_made_of_layouts():
 
 
 # --- complement, divide, product ----------------------------------------------------------------------------
-
-
-def rule_holds(layout, codomain):
-    """Sorted by stride, M_i * d_i | d_(i+1) and the last one | codomain."""
-    done = 1
-    for e, d in sorted(((e, d) for e, d in leaves(layout) if e > 1 and d), key=lambda m: m[1]):
-        if d % done or d < done:
-            return False
-        done = e * d
-    return codomain % done == 0
 
 
 def test_complement_law():

@@ -28,7 +28,7 @@ Source of the definitions: the CuTe documentation of NVIDIA CUTLASS ("CuTe Layou
 """
 
 from .complement import Ragged, complement, left_inverse, nullspace, recast, right_inverse
-from .composed import ComposedLayout, Swizzle
+from .composed import ByMode, ComposedLayout, Swizzle
 from .composition import composition
 from .convert import from_tile
 from .divide import flat_divide, logical_divide, tiled_divide, zipped_divide
@@ -36,6 +36,7 @@ from .layout import CuteLayout, coalesce, cosize, crd2idx, idx2crd, make_layout,
 from .product import blocked_product, logical_product, raked_product
 
 __all__ = [
+    "ByMode",
     "ComposedLayout",
     "CuteLayout",
     "Ragged",
