@@ -50,7 +50,7 @@ class Arguments:
             _fail(host, "argument-dtype", f"{array.dtype.name} for {buffer.name}", want)
         self._bind_shape(host, buffer, array.shape)
         if array is value and isinstance(value, SparseArray):
-            self.sparse.append(array.memory)
+            self.sparse.append(array.sparse_memory)
             return [_SPARSE, len(self.sparse) - 1, array.nbytes]
         if want in _PACKED:
             array = self._packed(array)

@@ -6,6 +6,7 @@ scalars and symbolic extents, or raises a LaunchError that names the parameter.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from . import ir
@@ -23,6 +24,7 @@ class TensorView:
     device: str  # "cpu", "cuda:0", ...
     owner: object
     writable: bool = True
+    sparse: bool = False  # a SparseArray of the simulator: no address
 
     @property
     def nbytes(self) -> int:
@@ -53,6 +55,9 @@ def view_tensor(x) -> TensorView | None:
     """A view of a NumPy, torch or DLPack tensor, or None when x is none of those."""
     if hasattr(x, "__array_interface__"):
         return _view_numpy(x)
+    if hasattr(x, "sparse_memory"):
+        strides = tuple(math.prod(x.shape[d + 1 :]) for d in range(len(x.shape)))
+        return TensorView(0, x.dtype.name, x.shape, strides, "cpu", x, sparse=True)
     if hasattr(x, "data_ptr") and hasattr(x, "stride"):
         return _view_torch(x)
     if hasattr(x, "__dlpack__"):
@@ -244,7 +249,11 @@ class Signature:
     def _check_overlap(self, bound):
         """Kernels may assume that parameters do not alias (`__restrict__`)."""
         spans = sorted(
-            ((v.device, v.address, v.address + v.nbytes, p) for p, v in bound.tensors if v.nbytes),
+            (
+                (v.device, v.address, v.address + v.nbytes, p)
+                for p, v in bound.tensors
+                if v.nbytes and not v.sparse
+            ),
             key=lambda s: s[:3],
         )
         for a, b in zip(spans, spans[1:]):

@@ -129,6 +129,8 @@ class Executable:
                 f"the tensors of a call of {self.name} live in different places", code="argument-device",
                 found=", ".join(on_device), required="one device",
             )  # fmt: skip
+        if any(v.sparse for _, v in bound.tensors) and mode != "device":
+            mode = "simulate"
         if mode == "simulate":
             if on_device:
                 raise LaunchError(
@@ -136,6 +138,11 @@ class Executable:
                     required="tensors on the host", hint="pass tensor.cpu()",
                 )  # fmt: skip
             return None
+        if any(v.sparse for _, v in bound.tensors):
+            raise LaunchError(
+                "a SparseArray exists in the simulator only", code="argument-device", found='mode="device"',
+                required='mode="simulate", or an array',
+            )  # fmt: skip
         ordinal = int(on_device[0].split(":")[1]) if on_device else None
         device, reason = find_device(self.target, ordinal)
         if device is None and (mode == "device" or on_device):

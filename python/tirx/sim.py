@@ -145,7 +145,7 @@ class SparseArray:
 
         import_small_dtypes()
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
-        self.memory = _api.sim_memory()
+        self.sparse_memory = _api.sim_memory()
 
     @property
     def nbytes(self) -> int:
@@ -158,7 +158,7 @@ class SparseArray:
     @property
     def pages(self) -> int:
         """Pages that exist."""
-        return _api.sim_memory_pages(self.memory)
+        return _api.sim_memory_pages(self.sparse_memory)
 
     def _offset(self, index) -> int:
         index = index if isinstance(index, tuple) else (index,)
@@ -172,13 +172,13 @@ class SparseArray:
     def __getitem__(self, index):
         import numpy as np
 
-        data = _api.sim_memory_read(self.memory, self._offset(index), self.dtype.itemsize)
+        data = _api.sim_memory_read(self.sparse_memory, self._offset(index), self.dtype.itemsize)
         return np.frombuffer(bytes(data), self.dtype)[0]
 
     def __setitem__(self, index, value):
         import numpy as np
 
-        _api.sim_memory_write(self.memory, self._offset(index), np.array(value, self.dtype).tobytes())
+        _api.sim_memory_write(self.sparse_memory, self._offset(index), np.array(value, self.dtype).tobytes())
 
 
 def import_small_dtypes():

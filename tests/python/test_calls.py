@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tirx
+import tirx.sim
 from tirx.errors import DispatchError, LaunchError, TargetError, TirxError
 from tirx.script import T, from_source
 
@@ -150,3 +151,22 @@ def test_largest_of_a_sequence():
 def test_names_of_the_compiler_are_not_printed(name):
     source = tirx.compile(reads(name=name), "cuda/sm_90a").source
     assert f" {name}(" not in source and f"{name}(int" not in source
+
+
+def test_sparse_arrays_are_arguments():
+    f = from_source("""
+@T.prim_func
+def f(A: T.Buffer((1 << 33,), "float32"), B: T.Buffer((1 << 33,), "float32")):
+    T.device_entry()
+    tx = T.thread_id([32])
+    B[(1 << 32) + tx] = A[(1 << 32) + tx] + 1.0
+""")
+    exe = tirx.compile(f, "cuda/sm_90a")
+    a, b = (tirx.sim.SparseArray((1 << 33,), "float32") for _ in range(2))
+    for i in range(32):
+        a[(1 << 32) + i] = i
+    exe(a, b)
+    assert b[(1 << 32) + 31] == 32 and b.pages == 1
+    with pytest.raises(LaunchError) as e:
+        exe(a, b, mode="device")
+    assert e.value.code == "argument-device"
