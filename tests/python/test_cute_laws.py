@@ -24,7 +24,7 @@ from cute_cases import (
 
 from tirx.arith import Analyzer
 from tirx.ir import Var, structural_equal
-from tirx.layout import ComposeLayout, R, S, TileLayout, laneid
+from tirx.layout import ComposeLayout, R, S, TileLayout, laneid, maps
 from tirx.layout.cute import (
     ComposedLayout,
     CuteLayout,
@@ -35,6 +35,7 @@ from tirx.layout.cute import (
     composition,
     crd2idx,
     flat_divide,
+    from_map,
     from_tile,
     idx2crd,
     left_inverse,
@@ -483,6 +484,38 @@ def test_from_tile_and_what_it_refuses():
     assert both.outer == Swizzle(2, 1, 2) and structural_equal(both.to_tile(), swizzled)
     left = ComposedLayout(Swizzle(2, 1, -3), 0, P("8:1"))
     assert refused(left.to_tile).code == "not-a-tile-layout"
+
+
+MAPPED = [
+    *some_layouts(),
+    ComposedLayout(Swizzle(2, 1, 3), 0, P("(8,(2,4)):(8,(1,2))")),
+    ComposedLayout(Swizzle(2, 1, -3), 5, P("(8,8):(8,1)")),
+    ComposedLayout(P("(8,8):(8,1)"), 0, P("(4,2):(3,16)")),
+    ComposedLayout(P("(4,3):(3,1)"), 7, P("24:1")),
+    ComposedLayout(ComposedLayout(Swizzle(1, 0, 2), 3, P("(4,4):(4,1)")), 2, P("(3,(2,2)):(1,(3,6))")),
+    composition(P("(12,(4,8)):(59,(13,1))"), (3, P("3:3")), opaque=True),
+]
+
+
+@pytest.mark.parametrize("which", range(5))
+def test_to_map_keeps_coordinates(which):
+    for layout in MAPPED[which::5]:
+        f, sizes = layout.to_map(), [math.prod(_flat(s)) for s in _modes(layout.shape)]
+        assert list(f.domain) == sizes
+        for x, truth in enumerate(layout.values()):
+            assert f(*_digits(x, sizes)) == (truth,) and layout(x) == truth
+        if isinstance(layout, CuteLayout):
+            assert same_map(from_map(f), layout)
+
+
+def test_from_map_and_what_it_refuses():
+    f = maps.MixedRadix(((2, 3), 4), ((1, 8), 2), 5)
+    assert from_map(f) == ComposedLayout(Swizzle(0, 0, 0), 5, P("((2,3),4):((1,8),2)"))
+    assert from_map(maps.MixedRadix(16, 1) @ maps.MixedRadix((4, 4), (4, 1))) == P("(4,4):(4,1)")
+    assert from_map(maps.Identity(8)) == P("8:1")
+    assert refused(from_map, maps.MixedRadix((2, 2), ((1, 0), (0, 1)))).code == "not-mixed-radix"
+    assert refused(from_map, maps.index_map(8, lambda x: x * x, 64)).code == "not-mixed-radix"
+    assert refused(CuteLayout((2, M)).to_map).code == "symbolic"
 
 
 def test_examples_of_the_page():

@@ -33,6 +33,7 @@ from .composition import composition
 from .convert import from_tile
 from .divide import flat_divide, logical_divide, tiled_divide, zipped_divide
 from .layout import CuteLayout, coalesce, cosize, crd2idx, idx2crd, make_layout, same_map, size
+from .mapping import from_map
 from .product import blocked_product, logical_product, raked_product
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "cosize",
     "crd2idx",
     "flat_divide",
+    "from_map",
     "from_tile",
     "idx2crd",
     "left_inverse",

@@ -105,6 +105,12 @@ class ComposedLayout:
 
         return to_tile(self)
 
+    def to_map(self):
+        """See mapping.to_map."""
+        from .mapping import to_map
+
+        return to_map(self)
+
     def __eq__(self, other):
         mine, theirs = (
             ((x.outer, x.offset, x.inner) for x in (self, other))
@@ -181,6 +187,12 @@ class ByMode:
         for part in self.parts:
             out = [base + v for v in part.values() for base in out]
         return out
+
+    def to_map(self):
+        """See mapping.to_map."""
+        from .mapping import to_map
+
+        return to_map(self)
 
     def __repr__(self):
         return f"ByMode({self.parts})"

@@ -102,6 +102,12 @@ class CuteLayout:
 
         return to_tile(self)
 
+    def to_map(self):
+        """See mapping.to_map."""
+        from .mapping import to_map
+
+        return to_map(self)
+
     def __eq__(self, other):
         """Same spelling; `same_map` compares the functions."""
         return (
