@@ -30,6 +30,7 @@ _ROOMS = {
     "cute": ("CuteLayout",),
     "linear": ("LinearLayout",),
     "views": ("LayoutView", "view"),
+    "proof": ("LayoutProof", "analyze_finite", "prove"),
     "maps": (
         "BitLinear", "Compose", "FiniteTable", "Identity", "IndexBox", "LayoutMap", "MixedRadix", "Permute",
         "Piecewise", "Product", "Project", "Recast", "Transform", "Translate", "index_map", "product",

@@ -75,22 +75,14 @@ class LayoutProof:
         return "\n".join(f"{name:10} {getattr(self, name)!r}" for name in FACTS)
 
 
-def prove(f, budget=FINITE_BUDGET, exact=None) -> LayoutProof:
+def prove(f, budget=FINITE_BUDGET) -> LayoutProof:
     """The four facts of the LayoutMap `f`.
 
     `budget` is the number of points that may be enumerated for a part of the map that no argument decides, at
-    most FINITE_BUDGET; 0 never enumerates. `exact="isl"` asks the integer-set library (extra `tirx[isl]`) about
-    what is still unknown. Raises LayoutError for another `exact` or a negative budget.
+    most FINITE_BUDGET; 0 never enumerates. Raises LayoutError for a negative budget.
     """
     _check(budget)
-    if exact not in (None, "isl"):
-        raise LayoutError(
-            "unknown exact back end", code="bad-argument", found=repr(exact), required='None or "isl"'
-        )
-    proof = _proof(_api.layout_prove(f, budget))
-    if exact and any(getattr(proof, name).status == "UNKNOWN" for name in FACTS):
-        _ask_isl(f, proof)
-    return proof
+    return _proof(_api.layout_prove(f, budget))
 
 
 def analyze_finite(f, budget=FINITE_BUDGET) -> LayoutProof:

@@ -1,0 +1,323 @@
+"""`prove` against the definition of its four facts: every point evaluated, here, one by one.
+
+The exhaustive sweep over GF(2) matrices and most random maps are in tests/cpp/test_layout_prove.cc.
+"""
+
+import itertools
+import os
+import random
+
+import pytest
+
+from tirx.errors import LayoutError
+from tirx.layout import (
+    BitLinear,
+    FiniteTable,
+    Identity,
+    MixedRadix,
+    Permute,
+    Project,
+    Transform,
+    analyze_finite,
+    index_map,
+    product,
+    prove,
+    register_transform,
+)
+
+SEED = int(os.environ.get("TIRX_FUZZ_SEED", "20260302"))
+FACTS = ("total", "bounds", "injective", "surjective")
+PROVEN = dict.fromkeys(FACTS, "PROVEN")
+
+
+def values(f):
+    """{point: value} of the points that have one, and the points that have none."""
+    table, none = {}, []
+    for point in itertools.product(*map(range, f.domain)):
+        try:
+            table[point] = f(*point)
+        except LayoutError as e:
+            assert e.code == "no-value"
+            none.append(point)
+    return table, none
+
+
+def truth(f):
+    table, none = values(f)
+    inside = {y for y in table.values() if _inside(y, f.codomain)}
+    return {
+        "total": not none,
+        "bounds": all(_inside(y, f.codomain) for y in table.values()),
+        "injective": len(set(table.values())) == len(table),
+        "surjective": len(inside) == _size(f.codomain),
+    }
+
+
+def _inside(y, box):
+    return all(0 <= v < n for v, n in zip(y, box))
+
+
+def _size(box):
+    n = 1
+    for e in box:
+        n *= e
+    return n
+
+
+def check(f, budget=0):
+    """Proves f; whatever is not unknown is true, and every witness is one. Returns the proof."""
+    p, expected = prove(f, budget=budget), truth(f)
+    for name in FACTS:
+        fact = getattr(p, name)
+        if fact.status != "UNKNOWN":
+            assert (fact.status == "PROVEN") == expected[name], (f, name, fact)
+            assert fact.argument
+    check_witnesses(f, p)
+    return p
+
+
+def check_witnesses(f, p):
+    table, none = values(f)
+    if p.total.witness is not None:
+        assert p.total.witness in none
+    if p.bounds.witness is not None:
+        assert not _inside(table[p.bounds.witness], f.codomain)
+    if p.injective.witness is not None:
+        a, b = p.injective.witness
+        assert a != b and table[a] == table[b]
+    if p.surjective.witness is not None:
+        assert _inside(p.surjective.witness, f.codomain)
+        assert p.surjective.witness not in table.values()
+
+
+# ---- what the arguments reach ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "shape, stride, offset, codomain",
+    [
+        ((5, 7), (7, 1), 0, 35),  # dense, ragged extents
+        ((5, 7), (1, 5), 0, 35),  # transposed
+        ((5, 7), (8, 1), 0, 40),  # padded rows
+        ((5, 7), (-7, 1), 28, 35),  # rows reversed
+        ((5, 7), (-9, -1), 42, 43),  # both reversed, padded
+        (((2, 3), 4), ((12, 4), 1), 0, 24),  # nested
+        (((4, 3), 5), ((16, -5), 64), 10, 320),  # nested, padded, reversed
+        ((3, (2, 2)), (4, (2, 1)), 0, 12),
+        ((6,), (0,), 0, 1),  # broadcast
+        ((4, 6), (6, 4), 0, 40),  # 2*6 = 3*4
+        ((2, 2, 3), (5, 3, 1), 0, 11),  # 5 = 3 + 2
+    ],
+)
+def test_strided_maps_are_decided_without_enumeration(shape, stride, offset, codomain):
+    p = check(MixedRadix(shape, stride, offset=offset, codomain=codomain))
+    assert all(getattr(p, name).status != "UNKNOWN" for name in FACTS), p
+
+
+def test_the_argument_is_named():
+    p = prove(MixedRadix((5, 7), (8, 1), codomain=40), budget=0)
+    assert repr(p) == (
+        "total      PROVEN (every subexpression has a proven range)\n"
+        "bounds     PROVEN (exact ranges of the outputs)\n"
+        "injective  PROVEN (mixed-radix digits recovered by dominance)\n"
+        "surjective DISPROVEN (outside the range of an output): (39,)"
+    )
+    assert p.injective and not p.surjective and not p.bijective
+
+
+def test_ragged_boxes_over_two_elements():
+    """x ^ 1 leaves [0, 5) at 4 and nowhere else; on [0, 6) it does not."""
+    p = check(index_map(5, lambda x: x ^ 1, 5))
+    assert p.statuses() == {**PROVEN, "bounds": "DISPROVEN", "surjective": "DISPROVEN"}
+    assert p.bounds.witness == (4,) and p.surjective.witness == (4,)
+    assert prove(index_map(6, lambda x: x ^ 1, 6), budget=0).bijective
+
+
+def test_kernel_vector_outside_a_ragged_box_still_collides():
+    """The kernel of x ^ (x >> 2 << 1 & 2) .. : delta = 6 is outside [0, 5), 4 ^ 2 is not."""
+    f = BitLinear(5, 8, [[1, 2, 2]])
+    p = check(f)
+    assert p.injective.witness == ((4,), (2,))
+
+
+def test_random_matrices():
+    rng = random.Random(SEED)
+    print(f"TIRX_FUZZ_SEED={SEED}")
+    for _ in range(300):
+        domain = tuple(rng.randint(1, 9) for _ in range(rng.randint(1, 2)))
+        codomain = tuple(rng.randint(8, 16) for _ in range(rng.randint(1, 2)))
+        basis = [
+            [tuple(rng.randrange(8) for _ in codomain) for _ in range((n - 1).bit_length())] for n in domain
+        ]
+        f = BitLinear(domain, codomain, basis, [rng.randrange(8) for _ in codomain])
+        p = check(f)
+        assert "UNKNOWN" not in (p.total.status, p.bounds.status, p.injective.status)
+
+
+def test_sixty_five_bits():
+    """One axis of 2**33 and one of 2**32, shifted through each other; 2**65 points."""
+    domain = (1 << 33, 1 << 32)
+    unit = [[(1 << b, 0) for b in range(33)], [(0, 1 << b) for b in range(32)]]
+    unit[1][31] = (1 << 32, 1 << 31)
+    f = BitLinear(domain, domain, unit, (5, 9))
+    p = prove(f)
+    assert p.bijective and p.injective.argument == "full column rank over GF(2)"
+    assert analyze_finite(f).statuses() == dict.fromkeys(FACTS, "UNKNOWN")
+    unit[0][32] = (1 << 32, 1 << 31)  # now equal to the column of the other axis
+    f = BitLinear(domain, domain, unit, (5, 9))
+    p = prove(f)
+    a, b = p.injective.witness
+    assert a != b and f(*a) == f(*b)
+    assert p.surjective.status == "DISPROVEN"
+
+
+def test_a_nonlinear_map_that_agrees_on_basis_vectors_is_not_taken_for_linear():
+    """x*x & 7 has the values 0, 1, 4 of a linear map at 0, 1, 2; at 3 it is 1."""
+    f = index_map(4, lambda x: (x * x) & 7, 8)
+    p = check(f)
+    assert p.bounds and p.injective.status == "UNKNOWN"
+    assert prove(f).injective.witness == ((1,), (3,))
+
+
+def test_overflow_and_division_are_not_cancelled():
+    big = (1 << 63) - 1
+    p = check(index_map(4, lambda x: (x + (big - 2)) - (big - 2), 4))
+    assert p.total.status == "DISPROVEN" and p.total.witness == (3,) and p.total.argument == "overflow"
+    assert not p.injective
+    p = check(index_map(4, lambda x: x + (6 // (x - 2)) * 0, 4))
+    assert p.total.witness == (2,) and p.total.argument == "division by zero"
+    p = check(index_map((4, 4), lambda x, y: ((x % (y + 1)) & 0) + x, 4))
+    assert p.total  # y + 1 is never 0
+    p = check(index_map(4, lambda x: ((x << (x + 61)) & 0) + x, 4))
+    assert p.total.witness == (3,) and "shift amount" in p.total.argument
+
+
+def test_a_shift_may_drop_bits_and_a_product_may_not():
+    assert prove(index_map(4, lambda x: ((x << 63) >> 63) & 1, 2), budget=0).surjective
+    p = check(index_map(4, lambda x: ((x * (1 << 62)) >> 62) & 3, 4))
+    assert p.total.status == "DISPROVEN" and p.total.witness in [(2,), (3,)]
+
+
+def test_unknown_stays_unknown():
+    f = index_map((8, 6), lambda x, y: x * (y + 1) + y, 64)
+    p = check(f)
+    assert p.total and p.bounds and p.injective.status == "UNKNOWN" and p.injective.witness is None
+    assert prove(f, budget=47).injective.status == "UNKNOWN"
+    assert prove(f, budget=48).injective.status == "DISPROVEN"
+    large = index_map(1 << 21, lambda x: x * x, 1 << 43)
+    assert prove(large, budget=1 << 40).injective.status == "UNKNOWN"
+
+
+# ---- structure -------------------------------------------------------------------------------------
+
+
+def test_products_are_proved_by_parts():
+    table = FiniteTable(4, 4, [2, 0, 3, 1])
+    f = product(Identity(1 << 40), table, MixedRadix((3, 4), (4, 1), codomain=12))
+    assert prove(f).bijective
+    assert prove(f, budget=0).surjective.status == "UNKNOWN"  # a table is only known point by point
+    twice = product(Identity(1 << 40), FiniteTable(4, 4, [2, 0, 3, 2]))
+    p = prove(twice)
+    assert p.injective.witness == ((0, 0), (0, 3)) and p.surjective.witness == (0, 1)
+
+
+def test_permutations_and_projections():
+    assert prove(Permute((3, 5, 7), (2, 0, 1)), budget=0).bijective
+    p = check(Project((3, 5), (1,)))
+    assert p.surjective and p.injective.witness == ((1, 0), (0, 0))
+
+
+def test_a_registered_bijection_needs_no_formula():
+    name = "test_prove_mirror"
+    register_transform(
+        name,
+        lambda params, x: (params[0] - 1 - x[0],),
+        lambda params, y: (params[0] - 1 - y[0],),
+        lambda params, domain, codomain: "x -> n-1-x" if domain == codomain == params else "",
+    )
+    f = Transform(name, (1 << 40,), 1 << 40)
+    p = prove(f, budget=0)
+    assert p.bijective and p.injective.argument == "x -> n-1-x"
+    g = f @ MixedRadix((1 << 20, 1 << 20), (1 << 20, 1), codomain=1 << 40)
+    p = prove(g, budget=0)
+    assert p.total and p.bounds and p.injective and p.surjective
+    assert "x -> n-1-x" in p.injective.argument
+    p = prove(f @ MixedRadix((8, 8), (8, 2), codomain=1 << 40), budget=0)
+    a, b = p.injective.witness
+    assert a != b and (f @ MixedRadix((8, 8), (8, 2), codomain=1 << 40))(*a) == f(8 * b[0] + 2 * b[1])
+
+
+def test_swizzles_of_padded_rows():
+    """9 rows of 64: not a power of two, yet the swizzle permutes blocks of 64."""
+    f = Transform("xor_swizzle", (3, 3, 3), 576) @ MixedRadix((9, 64), (64, 1), codomain=576)
+    assert check(f).bijective
+    # rows of 72 land in a space whose size the swizzle does not divide
+    rows = MixedRadix((8, 64), (72, 1), codomain=576)
+    p = check(Transform("xor_swizzle", (3, 3, 3), 576) @ rows)
+    assert p.injective and p.bounds and p.surjective.status == "DISPROVEN"
+
+
+# ---- random maps -----------------------------------------------------------------------------------
+
+
+def random_map(rng):
+    domain = tuple(rng.randint(1, 7) for _ in range(rng.randint(1, 2)))
+    constants = [1, 2, 3, 4, 5, 7, 8, 15, 16, -1, -2, (1 << 62) + 1]
+
+    def grow(*coords):
+        pool = list(coords)
+        for _ in range(rng.randint(1, 7)):
+            a = rng.choice(pool)
+            b = rng.choice(pool) if rng.random() < 0.4 else rng.choice(constants)
+            pool.append(rng.choice(OPERATIONS)(a, b))
+        return pool[-1] + 0 * pool[-2]
+
+    return index_map(domain, grow, rng.choice([4, 8, 16, 30, 64]))
+
+
+OPERATIONS = [
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a * b,
+    lambda a, b: a // b,
+    lambda a, b: a % b,
+    lambda a, b: a ^ b,
+    lambda a, b: a & b,
+    lambda a, b: a << b,
+    lambda a, b: a >> b,
+    lambda a, b: a < b,
+]
+
+
+def test_random_expressions():
+    rng = random.Random(SEED)
+    print(f"TIRX_FUZZ_SEED={SEED}")
+    decided = unknown = 0
+    for i in range(800):
+        f = random_map(rng)
+        p = check(f, budget=0 if i % 3 else 1 << 10)
+        found = list(p.statuses().values())
+        decided += sum(s != "UNKNOWN" for s in found)
+        unknown += found.count("UNKNOWN")
+        assert i % 3 or "UNKNOWN" not in found
+    print(f"{decided} facts decided, {unknown} unknown")
+    assert decided > unknown
+
+
+def test_oracle_is_the_definition():
+    rng = random.Random(SEED + 1)
+    for _ in range(200):
+        f = random_map(rng)
+        p, expected = analyze_finite(f), truth(f)
+        assert {n: getattr(p, n).status == "PROVEN" for n in FACTS} == expected
+        check_witnesses(f, p)
+    assert analyze_finite(Identity(100), budget=99).total.status == "UNKNOWN"
+
+
+# ---- mistakes --------------------------------------------------------------------------------------
+
+
+def test_mistakes():
+    with pytest.raises(LayoutError) as e:
+        prove(Identity(4), budget=-1)
+    assert e.value.code == "bad-argument" and "-1" in str(e.value)
