@@ -25,7 +25,8 @@ _ROOMS = {
     ),
     "library": (
         "SwizzleMode", "mma_fragment_layout", "mma_shared_layout", "tcgen05_atom_layout",
-        "tmem_datapath_layout", "wg_local_layout",
+        "tmem_datapath_layout", "tmem_scale_factor_layout", "wg_local_layout", "wgmma_accumulator_layout",
+        "wgmma_operand_layout",
     ),
     "cute": ("CuteLayout",),
     "linear": ("LinearLayout",),

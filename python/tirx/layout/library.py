@@ -11,7 +11,7 @@ import enum
 import tvm_ffi
 
 from ..errors import LayoutError
-from .notation import Axis, S
+from .notation import Axis, R, S
 from .tile import ComposeLayout, Iter, TileLayout, _int
 
 _LANE, _TID = Axis.get("laneid"), Axis.get("tid_in_wg")
@@ -82,27 +82,64 @@ def mma_shared_layout(dtype, swizzle_mode, shape):
     return ComposeLayout(chunk.bit_length() - 1, int(mode), 3, tile)
 
 
-def mma_fragment_layout(operand, dtype, k=16):
-    """Registers of one mma.sync.m16n8k<k> operand: A is (16, k), B is (8, k) (column n, then k), C and D are
-    (16, 8). Axis m is the element within the lane's registers in register order, elements in a register from
-    the low bits up. Source: PTX ISA, matrix fragments of mma.m16n8k* (dense)."""
+def mma_fragment_layout(operand, dtype, k=16, m=16):
+    """Registers of one mma.sync.m<m>n8k<k> operand: A is (m, k), B is (8, k) (column n, then k), C and D are
+    (m, 8); m is 16 or 8. Axis m is the element within the lane's registers in register order, elements in a
+    register from the low bits up. Source: PTX ISA, matrix fragments of mma.m16n8k* (dense) and mma.m8n8k*
+    (integers, and doubles at k=4; the quad-pair map of half m8n8k4 is another one)."""
+    if operand not in ("A", "B", "C", "D") or m not in (8, 16):
+        _refuse("an mma operand is A, B, C or D of 16 or 8 rows", "bad-operand", f"{operand!r}, m={m}",
+                "'A', 'B', 'C' or 'D'; m=16 or m=8")  # fmt: skip
+    eight, bits = (8, 4 @ _LANE), _bits(dtype)
     if operand in ("C", "D"):
-        return TileLayout(S[(2, 8, 4, 2) : (2, 4 @ _LANE, 1 @ _LANE, 1)])
-    if operand not in ("A", "B"):
-        _refuse("an mma operand is A, B, C or D", "bad-operand", f"{operand!r}", "'A', 'B', 'C' or 'D'")
-    bits = _bits(dtype)
-    per_word, row_bytes = 32 // bits, k * bits // 8
-    if bits not in (4, 8, 16, 32) or row_bytes not in (16, 32):
-        _refuse("no dense mma.sync has this operand", "bad-shape", f"k={k} of {dtype}",
-                "a row of 16 or 32 bytes of 4-, 8-, 16- or 32-bit elements")  # fmt: skip
-    halves = row_bytes // 16
-    word = (4, 1 @ _LANE), (per_word, 1)
+        return _spelled([(m // 8, 2), eight, (4, 1 @ _LANE), (2, 1)])
+    per_word = max(1, 32 // bits)  # elements that a lane holds side by side
+    groups, rest = divmod(k, 4 * per_word)
+    if rest or groups not in _mma_groups(dtype, m):
+        _refuse("no dense mma.sync has this operand", "bad-shape", f"m={m}, k={k} of {dtype}",
+                "rows of 16 or 32 bytes of 1- to 32-bit elements, of 4, 8 or 16 doubles; of 16 bytes of "
+                "integers or 4 doubles when m=8")  # fmt: skip
+    word = [(4, 1 @ _LANE), (per_word, 1)]
     if operand == "A":
-        iters = (2, per_word), (8, 4 @ _LANE), (halves, 2 * per_word), *word
-    else:
-        iters = (8, 4 @ _LANE), (halves, per_word), *word
+        return _spelled([(m // 8, per_word), eight, (groups, m // 8 * per_word), *word])
+    return _spelled([eight, (groups, per_word), *word])
+
+
+def _mma_groups(dtype, m):
+    """How many words along k each lane may hold."""
+    bits, integer = _bits(dtype), str(dtype).startswith(("int", "uint"))
+    if bits == 64:
+        return (1,) if m == 8 else (1, 2, 4)
+    if bits not in (1, 4, 8, 16, 32):
+        return ()
+    return ((1,) if integer and bits < 16 else ()) if m == 8 else (1, 2)
+
+
+def _spelled(iters):
+    """A TileLayout of (extent, stride) pairs without unit iters."""
     iters = [it for it in iters if it[0] != 1]
     return TileLayout(S[tuple(e for e, _ in iters) : tuple(s for _, s in iters)])
+
+
+def wgmma_accumulator_layout(n):
+    """Registers of a warpgroup's (64, n) wgmma accumulator, n = 8, 16, .., 256: axis m is the element of the
+    thread in register order (fp16 results: two per register, the even column low). Source: PTX ISA, wgmma
+    register fragments of matrix D."""
+    if n not in range(8, 257, 8):
+        _refuse("wgmma has no such n", "bad-shape", f"n={n}", "a multiple of 8 up to 256")
+    wid = Axis.get("wid_in_wg")
+    return _spelled([(4, 1 @ wid), (2, 2), (8, 4 @ _LANE), (n // 8, 4), (4, 1 @ _LANE), (2, 1)])
+
+
+def wgmma_operand_layout(dtype):
+    """Registers of a warpgroup's (64, k) operand A of wgmma, rows of 32 bytes: per warp the fragment of
+    mma.m16n8k*. Source: PTX ISA, wgmma register fragments of matrix A."""
+    bits = _bits(dtype)
+    if bits not in (8, 16, 32):
+        _refuse("wgmma has no such operand", "bad-dtype", f"{dtype}", "8-, 16- or 32-bit elements")
+    k = 256 // bits
+    warp = mma_fragment_layout("A", dtype, k)
+    return warp.tile(TileLayout(S[4 : 1 @ Axis.get("wid_in_wg")]), (4, 1), (16, k))
 
 
 def wg_local_layout(cols, rows=128):
@@ -136,6 +173,32 @@ def tmem_datapath_layout(datapath, rows, cols, sub_slab=0):
         return TileLayout(S[(rows, cols) : (1 @ _TLANE, 1 @ _TCOL)])
     spec = S[(rows, parts, cols // parts) : (1 @ _TLANE, (128 // parts) @ _TLANE, 1 @ _TCOL)]
     return TileLayout(spec)
+
+
+def tmem_scale_factor_layout(rows, blocks, operand="A"):
+    """Tensor-memory places of the (rows, blocks) one-byte scale factors of a block-scaled tcgen05.mma: row m of
+    A or column n of B, times block along k. TCol counts bytes, four to a 32-bit column (`.recast(8, 32)` gives
+    columns); `rows` is a multiple of 32, `blocks` 1, 2 or a multiple of 4.
+
+    A word holds four blocks of one row; row m is in lane m % 32 of all four 32-lane slabs, in column m // 32;
+    four further blocks follow after rows // 32 columns. operand="B2x2" is B of a pair of CTAs with M=128: the
+    first half of the columns n in the two lower slabs, the second half in the two upper ones. Source: PTX ISA,
+    tcgen05.mma scale factors; the form that tcgen05.cp.32x128b.warpx4 writes.
+    """
+    rows, blocks = _static((rows, blocks), 2)
+    halves = {"A": 1, "B": 1, "B2x2": 2}.get(operand, 0)
+    if not halves:
+        _refuse("scale factors belong to operand A or B", "bad-operand", f"{operand!r}", "'A', 'B' or 'B2x2'")
+    columns, rest = divmod(rows, 32 * halves)
+    if rest or (blocks % 4 and blocks not in (1, 2)):
+        _refuse("scale factors fill whole slabs and words", "bad-shape", f"({rows}, {blocks})",
+                f"rows in multiples of {32 * halves}; 1, 2 or a multiple of 4 blocks")  # fmt: skip
+    byte = min(blocks, 4)
+    iters = [(halves, 64 @ _TLANE), (columns, 4 @ _TCOL), (32, 1 @ _TLANE), (blocks // byte, 4 * columns @ _TCOL),
+             (byte, 1 @ _TCOL)]  # fmt: skip
+    iters = [it for it in iters if it[0] != 1]
+    copies = R[4 // halves : 32 @ _TLANE]
+    return TileLayout(S[tuple(e for e, _ in iters) : tuple(s for _, s in iters)] + copies)
 
 
 # Largest .xN; PTX ISA, tcgen05.ld table of shapes.
