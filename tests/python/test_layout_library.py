@@ -122,6 +122,8 @@ def test_bijectivity_is_proved(name):
     """The proof engine finds the same: total, in bounds, and no two occurrences in one place."""
     proof = pytest.importorskip("tirx.layout.proof", reason="the proof engine is not built")
     maps = pytest.importorskip("tirx.layout.maps", reason="maps are not built")
+    if not hasattr(maps, "as_map"):
+        pytest.skip("layouts are not maps yet")
     result = proof.prove(maps.as_map(occurrences(HARDWARE[name][0])), budget=0)
     assert result.total.status == "PROVEN" and result.bounds.status == "PROVEN"
     assert result.injective.status == "PROVEN", result
