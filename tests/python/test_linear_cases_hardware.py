@@ -9,7 +9,7 @@ from linear_cases import points, table
 
 import tirx
 from tirx.errors import LayoutError, SimError
-from tirx.layout import R, S, TileLayout, laneid, tx
+from tirx.layout import R, S, TileLayout, bank_conflicts, laneid, tx
 from tirx.layout.linear import (
     LinearLayout,
     ModularLayout,
@@ -364,8 +364,7 @@ def words_per_bank(addresses):
 )
 def test_4_30_lanes_that_read_the_same_word_do_not_conflict(bases):
     lane_to_word = LinearLayout({"lane": bases}, {"word": 256})
-    strides = {n: b for n, b in enumerate(bases)}
-    layout = TileLayout(S[(2,) * 5 : tuple(strides[4 - i] for i in range(5))])
+    layout = TileLayout(S[(2,) * 5 : tuple(bases[::-1])])
 
     @T.prim_func
     def f(B_ptr: T.handle):
@@ -384,6 +383,7 @@ def test_4_30_lanes_that_read_the_same_word_do_not_conflict(bases):
     words = [w for (w,) in table(lane_to_word)]
     assert list(b) == words
     assert counted["bank_conflicts"] == words_per_bank([4 * w for w in words]) - 1
+    assert bank_conflicts(layout, range(32), "float32").conflicts == counted["bank_conflicts"]
 
 
 def test_4_31_sizes_that_are_no_powers_of_two_add():
