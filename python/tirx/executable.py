@@ -116,6 +116,8 @@ class Executable:
         _check_mode(mode)
         bound = self.signature.bind(args)
         where = self._place(mode, bound)
+        if 0 in self._grid(bound):
+            return
         if where is None:
             self._simulate(bound, options)
         else:
@@ -166,12 +168,21 @@ class Executable:
     def _index(self, param) -> int:
         return next(i for i, p in enumerate(self.signature.params) if p is param)
 
-    def _launch(self, bound, device, stream):
+    def _grid(self, bound):
+        """CTAs per dimension of this call, within what the target launches."""
+        grid = [bound.evaluate(e) for e in self.kernel.launch.grid]
+        for axis, n in zip("xyz", grid):
+            limit = self.target.limit(f"grid_{axis}", (1 << 31) - 1)
+            if not 0 <= n <= limit:
+                raise LaunchError(
+                    f"{self.name} cannot be launched with these arguments", code="grid-extent",
+                    found=f"{n} CTAs along dimension {axis}", span=self.func.span,
+                    required=f"0 (nothing runs) to {limit} on {self.target.arch}",
+                )  # fmt: skip
+        return grid
 
-        launch = self.kernel.launch
-        grid = [bound.evaluate(e) for e in launch.grid]
-        if 0 in grid:
-            return
+    def _launch(self, bound, device, stream):
+        launch, grid = self.kernel.launch, self._grid(bound)
         if self._loaded is None:
             from .targets.cuda import entry_name
 

@@ -1,3 +1,4 @@
+#include <tirx/expr/ops.h>
 #include <tirx/passes/resolve_scopes.h>
 #include <tirx/scope/walker.h>
 #include <tirx/support/diag.h>
@@ -91,6 +92,23 @@ void CheckLimits(const scope::Launch& launch, const std::vector<ScopeIdDef>& def
   }
 }
 
+/*! Constant extents of the grid; others are checked at the call. */
+void CheckGrid(const scope::Launch& launch, const std::vector<ScopeIdDef>& defs,
+               const Target& target) {
+  for (int d = 0; d < 3; ++d) {
+    std::string name = std::string("grid_") + "xyz"[d];
+    auto n = AsInt(launch.grid[d]);
+    int64_t limit = target->Limit(name, INT32_MAX);
+    if (!n || (*n >= 0 && *n <= limit)) continue;
+    Diag("target", "grid-extent", SpanOf(defs, {"cta_id", "cluster_id"}))
+        .Message("the grid has an extent that cannot be launched")
+        .Found(std::to_string(*n) + " CTAs along dimension " + "xyz"[d])
+        .Required("0 (nothing runs) to " + std::to_string(limit) + " on " +
+                  std::string(target->arch))
+        .Throw();
+  }
+}
+
 class Resolver : public StmtMutator {
  public:
   Resolver(const scope::Launch& launch, ffi::Map<ffi::String, ffi::Any>* attrs)
@@ -155,6 +173,7 @@ PrimFunc ResolveScopes(const PrimFunc& func, const Target& target) {
   CheckEntry(func);
   std::vector<ScopeIdDef> defs = scope::CollectScopeIds(func->body);
   scope::Launch launch = scope::InferLaunch(defs);
+  CheckGrid(launch, defs, target);
   CheckLimits(launch, defs, target);
   ffi::Map<ffi::String, ffi::Any> attrs = func->attrs;
   scope::SetLaunch(&attrs, launch);

@@ -11,7 +11,7 @@ import pytest
 
 import tirx
 import tirx.sim
-from tirx.errors import DispatchError, LaunchError, TargetError, TirxError
+from tirx.errors import DispatchError, LaunchError, TargetError, TirxError, TypeMismatch
 from tirx.script import T, from_source
 
 COPY = """
@@ -170,3 +170,60 @@ def f(A: T.Buffer((1 << 33,), "float32"), B: T.Buffer((1 << 33,), "float32")):
     with pytest.raises(LaunchError) as e:
         exe(a, b, mode="device")
     assert e.value.code == "argument-device"
+
+
+GRID = """
+@T.prim_func
+def f(A: T.Buffer((8,), "int32"), n: T.int32):
+    T.device_entry()
+    bx, by = T.cta_id([{x}, {y}])
+    tx = T.thread_id([32])
+    A[0] = 7
+"""
+
+
+@pytest.mark.parametrize("x, y", [("1", "65536"), ("-1", "1"), ("2**31", "1")])
+def test_grids_that_no_launch_has(x, y):
+    with pytest.raises(TargetError) as e:
+        tirx.compile(from_source(GRID.format(x=x, y=y)), "cuda/sm_90a")
+    assert e.value.code == "grid-extent" and e.value.location.line == 5
+
+
+def test_the_grid_of_a_call_is_checked():
+    exe = tirx.compile(from_source(GRID.format(x="1", y="n")), "cuda/sm_90a", mode="simulate")
+    a = np.zeros(8, np.int32)
+    for n in (-1, 65536):
+        with pytest.raises(LaunchError) as e:
+            exe(a, n)
+        assert e.value.code == "grid-extent" and "dimension y" in e.value.found
+    exe(a, 0)
+    assert a[0] == 0  # nothing ran
+    exe(a, 2)
+    assert a[0] == 7
+
+
+MOVE = """
+@T.prim_func
+def f(A: T.Buffer((64, 64), "float32"), n: T.int32):
+    T.device_entry()
+    tx = T.thread_id([32])
+    Tx.cta.{call}
+"""
+OVERLAPS = ["copy(A[0:32, :], A[1:33, :])", "copy(A[n : n + 8, 0:16], A[n + 7 : n + 15, 0:16])",
+            "add(A[0:4, 0:8], A[0:4, 1:9], 1.0)", "sum(A[0, 0:32], A[0:32, 0:32], axes=0)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", OVERLAPS)
+def test_operands_that_overlap_are_refused(call):
+    with pytest.raises(TypeMismatch) as e:
+        tirx.compile(from_source(MOVE.format(call=call)), "cuda/sm_90a")
+    assert e.value.code == "operands-overlap" and call in str(e.value)
+
+
+NEIGHBOURS = ["copy(A[0:32, :], A[32:64, :])", "copy(A[n : n + 8, 0:16], A[n + 8 : n + 16, 0:16])",
+              "add(A[0:4, 0:8], A[0:4, 0:8], 1.0)", "sum(A[40, 0:32], A[0:32, 0:32], axes=0)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", NEIGHBOURS)
+def test_operands_in_place_or_apart(call):
+    tirx.compile(from_source(MOVE.format(call=call)), "cuda/sm_90a")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..errors import ScopeError, TypeMismatch
-from ..ir import structural_equal
+from ..ir import PrimExpr, structural_equal
+from .builder import as_int, expr_text
 from .operand import THREAD_AXES
 
 
@@ -40,6 +41,45 @@ def check_same_dtype(call, *operands) -> None:
                 code="operand-dtypes-differ", required="one dtype", hint="Tx.cast converts between dtypes",
                 found=f"{first.name} is {first.describe()}, {other.name} is {other.describe()}",
             )  # fmt: skip
+
+
+def check_no_overlap(call, ctx) -> None:
+    """TypeMismatch "operands-overlap" when a written and a read operand are known to share some elements of one
+    buffer and not all in place: threads would read what others have written already."""
+    operands = call.regions()
+    for dst in operands:
+        if dst.name not in call.written:
+            continue
+        for src in operands:
+            if src is dst or not src.buffer.same_as(dst.buffer) or not _overlaps(dst, src, ctx):
+                continue
+            raise call.error(
+                TypeMismatch, f"{call.op} reads and writes overlapping parts of {dst.buffer.name}",
+                code="operands-overlap", found=f"{dst.name} {_box(dst)} and {src.name} {_box(src)}",
+                required="the same region, or regions that share no element",
+                hint="move it through another buffer",
+            )  # fmt: skip
+
+
+def _overlaps(a, b, ctx) -> bool:
+    """Whether two boxes of one buffer certainly share an element and are not one box."""
+    shifted = False
+    for (x, n), (y, m) in zip(_sides(a), _sides(b)):
+        gap = as_int(ctx.analyzer.simplify(x - y)) if isinstance(x - y, PrimExpr) else x - y
+        if gap is None or type(n) is not int or type(m) is not int or not -n < gap < m:
+            return False
+        shifted = shifted or gap != 0 or n != m
+    return shifted
+
+
+def _sides(op):
+    """(start, extent) per dimension of the buffer."""
+    extents = dict(zip(op.kept, op.extents))
+    return [(start, extents.get(i, 1)) for i, start in enumerate(op.starts)]
+
+
+def _box(op) -> str:
+    return "[" + ", ".join(f"{expr_text(x)}, +{expr_text(n)}" for x, n in _sides(op)) + "]"
 
 
 def check_registers(call, ctx, *operands) -> None:

@@ -13,7 +13,7 @@ from ..errors import DispatchError, Location, TypeMismatch
 from ..ir import BufferRegion
 from .builder import Builder, expr_text
 from .operand import Operand
-from .primitives import signature
+from .primitives import CATALOGUE, signature
 
 
 class TileCall:
@@ -61,6 +61,16 @@ class TileCall:
     def operands(self, *names) -> list:
         """Several operands by name."""
         return [self.operand(n) for n in names]
+
+    def regions(self) -> list:
+        """Every operand that is a region, in order."""
+        return [self.operand(n) for n, a in zip(self.names, self.args) if isinstance(a, BufferRegion)]
+
+    @property
+    def written(self) -> tuple:
+        """Names of the operands that the primitive writes."""
+        known = CATALOGUE.get(self.op)
+        return known.out if known else ()
 
     def builder(self) -> Builder:
         """A statement factory at this call's span."""

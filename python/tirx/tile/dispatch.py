@@ -16,6 +16,7 @@ from itertools import groupby
 import tvm_ffi
 
 from ..errors import DispatchError, DispatchFail, LayoutError, Location, TirxError
+from .checks import check_no_overlap
 from .context import TileCall, TileContext, forced_error
 from .record import Decision, Rejection, active_sink
 from .registry import config_keys, primitives, rules_for
@@ -31,6 +32,8 @@ def dispatch(call: TileCall, ctx: TileContext):
     if not rules:
         raise _no_rules(call, ctx)
     _check_config(call, ctx)
+    if call.op != "permute_layout":  # which may work in place
+        check_no_overlap(call, ctx)
     if call.dispatch:
         return _run_forced(call, ctx, rules)
     return _search(call, ctx, rules)
