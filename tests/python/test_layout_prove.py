@@ -16,8 +16,10 @@ from tirx.layout import (
     Identity,
     MixedRadix,
     Permute,
+    Piecewise,
     Project,
     Transform,
+    Translate,
     analyze_finite,
     index_map,
     product,
@@ -257,6 +259,27 @@ def test_swizzles_of_padded_rows():
     assert p.injective and p.bounds and p.surjective.status == "DISPROVEN"
 
 
+def test_pieces():
+    even = MixedRadix((10,), (2,), codomain=19)
+    odd = Translate(MixedRadix((10,), (2,)), -9, codomain=10)
+    f = Piecewise(10, [([(0, 5)], even.with_codomain(10)), ([(5, 10)], odd)])
+    p = check(f)
+    assert p.bijective, p
+    hole = Piecewise(10, [([(0, 5)], even.with_codomain(10)), ([(6, 10)], odd)])
+    assert check(hole).total.witness == (5,)
+    twice = Piecewise(10, [([(0, 6)], even.with_codomain(10)), ([(5, 10)], odd)])
+    assert check(twice).total.witness == (5,)
+    big = 1 << 40
+    far = Piecewise(
+        2 * big,
+        [([(0, big)], Identity(2 * big)), ([(big, 2 * big)], Translate(Identity(2 * big), 3))],
+    )
+    p = prove(far, budget=0)
+    assert p.total and p.injective and p.bounds and p.surjective.witness == (big,)
+    p = prove(far.with_codomain(2 * big), budget=0)
+    assert p.total and p.injective and far(*p.bounds.witness) >= (2 * big,)
+
+
 # ---- random maps -----------------------------------------------------------------------------------
 
 
@@ -302,6 +325,52 @@ def test_random_expressions():
         assert i % 3 or "UNKNOWN" not in found
     print(f"{decided} facts decided, {unknown} unknown")
     assert decided > unknown
+
+
+def random_leaf(rng, domain):
+    """A map on a given box: strided, linear over GF(2), an expression or a table."""
+    kind = rng.randrange(5)
+    if kind == 0:
+        return Translate(MixedRadix(domain, [rng.randint(0, 9) for _ in domain]), rng.randint(0, 3))
+    if kind == 1:
+        basis = [[rng.randrange(16) for _ in range((n - 1).bit_length())] for n in domain]
+        return BitLinear(domain, rng.choice([16, 13]), basis, [rng.randrange(8)])
+    if kind == 2 and _size(domain) % 4 == 0:
+        flat = MixedRadix(domain, _row_major(domain), codomain=_size(domain))
+        return Transform("xor_swizzle", (0, 1, 1), _size(domain)) @ flat
+    if kind == 3:
+        flat = [rng.randrange(_size(domain) + 2) for _ in range(_size(domain))]
+        return FiniteTable(domain, _size(domain) + 1, flat)
+    return index_map(domain, lambda *x: sum(x) % 5 + (x[0] ^ 3) * 5, rng.choice([20, 60]))
+
+
+def _row_major(domain):
+    return [_size(domain[i + 1 :]) for i in range(len(domain))]
+
+
+def random_structure(rng):
+    domain = tuple(rng.randint(1, 6) for _ in range(rng.randint(1, 2)))
+    f = random_leaf(rng, domain)
+    kind = rng.randrange(4)
+    if kind == 0:
+        return f
+    if kind == 1:
+        return random_leaf(rng, (f.codomain[0] + rng.randint(0, 1),)) @ f
+    if kind == 2:
+        return product(f, random_leaf(rng, (rng.randint(1, 6),)))
+    g, cut, gap = random_leaf(rng, domain), rng.randint(0, domain[0]), rng.choice([0, 0, 1])
+    rest = [(0, n) for n in domain[1:]]
+    where = [[(0, cut), *rest], [(cut + gap, domain[0]), *rest]]
+    wide = (max(f.codomain[0], g.codomain[0]),)
+    return Piecewise(domain, [(where[0], f.with_codomain(wide)), (where[1], g.with_codomain(wide))])
+
+
+def test_random_structures():
+    rng = random.Random(SEED + 2)
+    print(f"TIRX_FUZZ_SEED={SEED}")
+    for i in range(400):
+        p = check(random_structure(rng), budget=0 if i % 3 else 1 << 12)
+        assert i % 3 or "UNKNOWN" not in p.statuses().values()
 
 
 def test_oracle_is_the_definition():

@@ -50,7 +50,7 @@ class Search {
   bool ZeroColumn(const Column& c) {
     if (!c.entries.empty()) return false;
     delta_[c.digit] = 1;
-    return Try("a coordinate that changes nothing");
+    return Try("points that differ in one digit of a coordinate");
   }
 
   /*! a*s = b*t on every row for the smallest s and t that work on the first one. */

@@ -1,4 +1,7 @@
 // Arguments that count points: the pigeonhole principle and equal cardinalities.
+#include <algorithm>
+#include <map>
+
 #include "facts.h"
 
 namespace tirx {
@@ -28,6 +31,20 @@ void CountValues(const Analysis& a, Evidence* e) {
   if (e->proof().total.status != Status::kProven) return;
   Count points(e->dag().domain), values = ValuesAllowed(a, e->dag());
   if (values < points) e->Disprove(&e->proof().injective, Sizes(points, "at most", values));
+}
+
+void SeekByPigeonhole(const Analysis& a, int64_t budget, Evidence* e) {
+  const Fact& fact = e->proof().injective;
+  bool counted = fact.status == Status::kDisproven && fact.witness.empty();
+  int64_t limit = std::min(budget, kFiniteBudget);
+  if (!counted || !(ValuesAllowed(a, e->dag()) < Count({limit}))) return;
+  std::map<Point, Point> first;
+  ForEachPoint(e->dag().domain, [&](const Point& p) {
+    auto value = e->ValueAt(p);
+    if (!value) return true;
+    auto [at, fresh] = first.emplace(*value, p);
+    return fresh || !e->TryCollision(at->second, p, fact.argument);
+  });
 }
 
 void CountPlaces(Evidence* e) {

@@ -40,7 +40,8 @@ std::string Count::Text() const {
   return Log2() >= 0 ? "2^" + std::to_string(bits - 1) : "about 2^" + std::to_string(bits - 1);
 }
 
-Evidence::Evidence(const IndexDag& dag) : dag_(dag), evaluate_(dag) {}
+Evidence::Evidence(const IndexDag& dag, LayoutProof proof)
+    : dag_(dag), evaluate_(dag), proof_(std::move(proof)) {}
 
 void Evidence::Prove(Fact* fact, const std::string& argument) {
   if (fact->status == Status::kUnknown) *fact = {Status::kProven, argument, {}};
@@ -71,10 +72,12 @@ void Evidence::TryPoint(const Point& p, const std::string& argument) {
 }
 
 bool Evidence::TryCollision(const Point& p, const Point& q, const std::string& argument) {
-  if (p == q || proof_.injective.status != Status::kUnknown) return false;
+  Fact& fact = proof_.injective;
+  bool counted = fact.status == Status::kDisproven && fact.witness.empty();
+  if (p == q || !(fact.status == Status::kUnknown || counted)) return false;
   auto value = ValueAt(p);
   if (!value || value != ValueAt(q)) return false;
-  proof_.injective = {Status::kDisproven, argument, {p, q}};
+  fact = {Status::kDisproven, counted ? fact.argument : argument, {p, q}};
   return true;
 }
 

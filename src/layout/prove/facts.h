@@ -33,7 +33,7 @@ class Count {
 /*! What the analyses have established of one DAG; disproofs pass through evaluation. */
 class Evidence {
  public:
-  explicit Evidence(const IndexDag& dag);
+  explicit Evidence(const IndexDag& dag, LayoutProof proof = {});
   const IndexDag& dag() const { return dag_; }
   LayoutProof& proof() { return proof_; }
   const Extents& codomain() const { return dag_.codomain; }
@@ -87,6 +87,17 @@ void BitSurjectivity(const Analysis& a, Evidence* e);
 /*! counting.cc: more points than the ranges allow; points against the codomain. */
 void CountValues(const Analysis& a, Evidence* e);
 void CountPlaces(Evidence* e);
+
+/*! prove.cc: all arguments on a DAG that is one part, cases excepted. */
+struct Result {
+  LayoutProof proof;
+  Analysis analysis;
+};
+Result ProveOnePart(const IndexDag& dag);
+/*! cases.cc: the domain cut where comparisons of coordinates with constants change. */
+void ProveByCases(const Analysis& analysis, Evidence* e);
+/*! counting.cc: looks for the pair that counting promises, among the first `budget` points. */
+void SeekByPigeonhole(const Analysis& a, int64_t budget, Evidence* e);
 
 /*! One connected part of a DAG: the outputs that share coordinates, and these coordinates. */
 struct Part {

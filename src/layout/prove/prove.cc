@@ -86,36 +86,42 @@ void AffineFacts(const Analysis& a, Evidence* e, prove::Recovery* recovery) {
   if (!recovery->Complete()) prove::SeekCollision(a.box, rows, *recovery, e);
 }
 
-LayoutProof ProveOnePart(const IndexDag& dag) {
-  Evidence e(dag);
-  Analysis a = prove::Analyze(dag);
-  ProveTotal(a, &e);
-  ProveBounds(a, &e);
-  MissedEnds(a, &e);
-  prove::Recovery recovery;
-  AffineFacts(a, &e, &recovery);
-  prove::BitBounds(a, &e);
-  prove::BitInjectivity(a, recovery, &e);
-  TrySuspects(a, &e);
-  prove::CountPlaces(&e);
-  if (prove::Decided(e.proof())) return e.proof();
-  prove::BitSurjectivity(a, &e);
-  prove::CountPlaces(&e);
-  prove::CountValues(a, &e);
-  bool missed = e.proof().surjective.status == Status::kDisproven;
-  if (missed && e.proof().surjective.witness.empty()) {
-    prove::SeekUndecodable(a.box, prove::AffineRows(dag, a), recovery, &e);
+LayoutProof ProvePart(const IndexDag& dag, int64_t budget) {
+  prove::Result result = prove::ProveOnePart(dag);
+  if (prove::Decided(result.proof)) return result.proof;
+  Evidence e(dag, std::move(result.proof));
+  prove::ProveByCases(result.analysis, &e);
+  if (budget > 0 && !prove::Decided(e.proof())) {
+    prove::Fill(AnalyzeFiniteDag(dag, budget), &e.proof());
+    prove::SeekByPigeonhole(result.analysis, budget, &e);
   }
   return e.proof();
 }
 
-LayoutProof ProvePart(const IndexDag& dag, int64_t budget) {
-  LayoutProof proof = ProveOnePart(dag);
-  if (!prove::Decided(proof) && budget > 0) prove::Fill(AnalyzeFiniteDag(dag, budget), &proof);
-  return proof;
-}
-
 }  // namespace
+
+prove::Result prove::ProveOnePart(const IndexDag& dag) {
+  Evidence e(dag);
+  Analysis a = Analyze(dag);
+  ProveTotal(a, &e);
+  ProveBounds(a, &e);
+  MissedEnds(a, &e);
+  Recovery recovery;
+  AffineFacts(a, &e, &recovery);
+  BitBounds(a, &e);
+  BitInjectivity(a, recovery, &e);
+  TrySuspects(a, &e);
+  CountPlaces(&e);
+  CountValues(a, &e);
+  if (Decided(e.proof())) return {e.proof(), std::move(a)};
+  BitSurjectivity(a, &e);
+  CountPlaces(&e);
+  const Fact& surjective = e.proof().surjective;
+  if (surjective.status == Status::kDisproven && surjective.witness.empty()) {
+    SeekUndecodable(a.box, AffineRows(dag, a), recovery, &e);
+  }
+  return {e.proof(), std::move(a)};
+}
 
 LayoutProof ProveDag(const IndexDag& dag, int64_t budget) {
   std::vector<prove::Part> parts = prove::SplitParts(dag);

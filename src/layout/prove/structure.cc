@@ -72,8 +72,7 @@ void Factors(const ProductMapNode& map, Evidence* e) {
 }  // namespace
 
 void FromStructure(const LayoutMap& map, LayoutProof* proof) {
-  Evidence e(ToIndexDag(map));
-  e.proof() = *proof;
+  Evidence e(ToIndexDag(map), *proof);
   if (auto* m = map.as<TransformMapNode>()) Bijection(*m, &e);
   if (auto* m = map.as<ComposeMapNode>()) Composition(*m, &e);
   if (auto* m = map.as<TranslateMapNode>()) Translation(*m, &e);
