@@ -156,6 +156,79 @@ void CheckBounds(const Box& box, const Num& extent, size_t dim) {
       .Throw();
 }
 
+std::vector<Box> CheckedBoxes(const std::vector<Num>& shape, const ffi::Array<Range>& region,
+                              Prover& prover) {
+  CheckRegion(shape, region);
+  std::vector<Box> out;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    out.push_back({Num(region[d]->min), prover.Simplify(Num(region[d]->extent))});
+    CheckBounds(out.back(), shape[d], d);
+  }
+  return out;
+}
+
+bool AllStatic(const std::vector<Step>& steps, const std::vector<Num>& shape,
+               const std::vector<Box>& boxes) {
+  auto fixed = [](const Num& n) { return n.IsConst(); };
+  return std::all_of(shape.begin(), shape.end(), fixed) &&
+         std::all_of(boxes.begin(), boxes.end(),
+                     [](const Box& b) { return b.begin.IsConst() && b.extent.IsConst(); }) &&
+         std::all_of(steps.begin(), steps.end(),
+                     [](const Step& s) { return s.extent.IsConst() && s.stride.IsConst(); });
+}
+
+/*! Linear index in `shape` of element y of a static box. */
+int64_t IndexOf(int64_t y, const std::vector<Num>& shape, const std::vector<Box>& boxes) {
+  int64_t x = 0, scale = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    int64_t n = boxes[d].extent.value();
+    x += scale * (boxes[d].begin.value() + y % n);
+    scale *= shape[d].value();
+    y /= n;
+  }
+  return x;
+}
+
+/*! The slice of a static box whose dimensions cut each other's iters: read off its values, or nothing. */
+std::optional<std::vector<Step>> ReadBox(const std::vector<Step>& steps,
+                                         const std::vector<Num>& shape,
+                                         const std::vector<Box>& boxes, Accumulator* start) {
+  int64_t n = 1;
+  for (const Box& b : boxes) n = CheckedMul(n, b.extent.value());
+  if (n > kMaxCrossing) return std::nullopt;
+  std::vector<AxisId> axes = AxesOf(steps);
+  RadixReader reader(axes, n);
+  for (int64_t y = 0; y < n; ++y) {
+    if (!reader.Next(PlaceOf(steps, axes, IndexOf(y, shape, boxes)).data())) return std::nullopt;
+  }
+  for (size_t a = 0; a < axes.size(); ++a) start->Add(axes[a], reader.origin()[a]);
+  std::vector<Step> out = reader.Steps();
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+/*! Per dimension when the shape groups the iters; else, for a static box, as a whole. Raises what
+ *  grouping raises when neither gives a layout. */
+std::vector<Step> SliceSteps(const std::vector<Step>& steps, const std::vector<Num>& shape,
+                             const std::vector<Box>& boxes, Prover& prover, Accumulator* start) {
+  std::string why;
+  auto groups = TryGroupSteps(steps, shape, prover, &why);
+  if (!groups) groups = TryGroupSteps(MergeSteps(steps, prover), shape, prover, &why);
+  std::vector<Step> out;
+  if (!groups) {
+    bool fits = AllStatic(steps, shape, boxes) && Product(steps).value() == Product(shape).value();
+    if (fits) {
+      if (auto whole = ReadBox(steps, shape, boxes, start)) return *whole;
+    }
+    groups = GroupSteps(steps, shape, prover);
+  }
+  for (size_t d = 0; d < shape.size(); ++d) {
+    auto kept = DimSlicer(MergeSteps(groups->Dim(d), prover), boxes[d], d, prover, start).Run();
+    out.insert(out.end(), kept.rbegin(), kept.rend());
+  }
+  return out;
+}
+
 }  // namespace
 
 Layout Slice(const Layout& layout, const Shape& shape, const ffi::Array<Range>& region,
@@ -163,16 +236,9 @@ Layout Slice(const Layout& layout, const Shape& shape, const ffi::Array<Range>& 
   return OnTile(layout, [&](Form f) {
     Prover prover(facts);
     std::vector<Num> extents = ToNums(shape);
-    CheckRegion(extents, region);
-    StepGroups groups = GroupSteps(f.shard, extents, prover);
+    std::vector<Box> boxes = CheckedBoxes(extents, region, prover);
     Accumulator start;
-    f.shard.clear();
-    for (size_t d = 0; d < extents.size(); ++d) {
-      Box box{Num(region[d]->min), prover.Simplify(Num(region[d]->extent))};
-      CheckBounds(box, extents[d], d);
-      auto kept = DimSlicer(MergeSteps(groups.Dim(d), prover), box, d, prover, &start).Run();
-      f.shard.insert(f.shard.end(), kept.rbegin(), kept.rend());
-    }
+    f.shard = SliceSteps(f.shard, extents, boxes, prover, &start);
     if (f.shard.empty()) f.shard.push_back({1, 1, kMemoryAxis});
     for (const auto& [axis, value] : start.entries()) f.AddOffset(axis, prover.Simplify(value));
     return f;

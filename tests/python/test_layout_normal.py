@@ -1,6 +1,6 @@
 """The normal form: over whole families of layouts, equal placements give one object and different ones do not.
 
-The placements are computed here from the numbers that a layout is built from, by the definition.
+The placements are computed from the numbers that a layout is built from (layout_families).
 """
 
 import itertools
@@ -9,46 +9,10 @@ import random
 
 import pytest
 from layout_cases import refused
+from layout_families import LANE, PID, WARP, M, address, lists, meaning, sets_of, sums, table_of, tile
 
 from tirx.ir import structural_equal
-from tirx.layout import ComposeLayout, Iter, R, S, TileLayout, equivalent, laneid, placements, warpid
-
-M, LANE, WARP, PID = "m", "laneid", "warpid", "pid"
-_ITERS = {}
-
-
-def iter_of(step):
-    """One Iter object per (extent, stride, axis)."""
-    if step not in _ITERS:
-        _ITERS[step] = Iter(*step)
-    return _ITERS[step]
-
-
-def tile(shard, replica=(), offset=()):
-    return TileLayout.from_iters(map(iter_of, shard), map(iter_of, replica), dict(offset))
-
-
-def sums(steps):
-    """All sums of steps (extent, stride, axis), in order, as {axis: value} in sorted tuples."""
-    out = [{}]
-    for extent, stride, axis in steps:
-        out = [{**p, axis: p.get(axis, 0) + k * stride} for p in out for k in range(extent)]
-    return out
-
-
-def meaning(shard, replica=(), offset=(), address=None):
-    """The placements: per element the set of its places (sorted (axis, value), zeros left out)."""
-    shift, table = dict(offset), []
-    moves = sums(replica)
-    for digits in sums(shard):
-        places = set()
-        for r in moves:
-            at = {a: digits.get(a, 0) + r.get(a, 0) + shift.get(a, 0) for a in {*digits, *r, *shift}}
-            if address:
-                at[M] = address(at.get(M, 0))
-            places.add(tuple(sorted((a, v) for a, v in at.items() if v)))
-        table.append(frozenset(places))
-    return tuple(table)
+from tirx.layout import ComposeLayout, R, S, TileLayout, equivalent, laneid, warpid
 
 
 class Buckets:
@@ -63,26 +27,10 @@ class Buckets:
         known = self.forms.setdefault(key, form)
         assert structural_equal(known, form), (str(layout), str(form), str(known))
         if known is form:  # a new placement: the form has it, is a fixed point, and is nobody else's
-            assert tuple(placements_of(form)) == key, (str(layout), str(form))
+            assert table_of(form) == key, (str(layout), str(form))
             assert structural_equal(form.canonicalize(), form), str(form)
             text = str(form)
             assert self.texts.setdefault(text, key) == key, text
-
-
-def placements_of(layout):
-    return [
-        frozenset(tuple(sorted((str(a), v) for a, v in p)) for p in places) for places in placements(layout)
-    ]
-
-
-def lists(steps, most):
-    for n in range(most + 1):
-        yield from itertools.product(steps, repeat=n)
-
-
-def sets_of(steps, most):
-    for n in range(most + 1):
-        yield from itertools.combinations_with_replacement(steps, n)
 
 
 STEPS = [(e, s, a) for a, strides in ((M, (0, 1, 2, 3, -1, -2)), (LANE, (0, 1, 2, -1))) for s in strides
@@ -175,17 +123,6 @@ def test_replicas_beyond_the_search_are_refused():
 
 
 # --- swizzles -----------------------------------------------------------------------------------------------
-
-
-def address(m, b, s):
-    """The swizzle on bits: bit m + i of an address is xored with bit m + s + i, for i < b."""
-
-    def of(a):
-        for i in range(b):
-            a ^= ((a >> (m + s + i)) & 1) << (m + i)
-        return a
-
-    return of
 
 
 PARAMETERS = [(m, b, s) for m in (0, 1, 2) for b in (0, 1, 2) for s in range(b, 4)]
