@@ -1,15 +1,15 @@
 """Run every benchmark and print one table each: `python -m bench [name ...] [--json]`.
 
-Names: import, size, compile, many_copies, simulator. Figures are medians of warm runs in CPU milliseconds unless a
-column says otherwise; those of another compiler come from the same run, in its own interpreter, when
-TIRX_PEER_PYTHON names one that has apache-tvm 0.27.
+Names: import, size, compile, many_copies, simulator, layouts. Figures are medians of warm runs in CPU milliseconds
+unless a column says otherwise; those of another compiler come from the same run, in its own interpreter, when
+TIRX_PEER_PYTHON names one that has apache-tvm 0.27 (layouts: also TIRX_INTEROP_PYTHON, one that has pycute).
 """
 
 import argparse
 import json
 import sys
 
-from . import compile_time, footprint, simulator
+from . import compile_time, footprint, layouts, simulator
 
 BENCHES = {
     "import": footprint.import_cost,
@@ -17,6 +17,7 @@ BENCHES = {
     "compile": compile_time.shared_kernels,
     "many_copies": compile_time.many_copies,
     "simulator": simulator.speed,
+    "layouts": layouts.operations,
 }
 
 

@@ -40,7 +40,10 @@ def flatten(x) -> tuple:
     """Leaves, left to right."""
     if not isinstance(x, tuple):
         return (x,)
-    return tuple(leaf for e in x for leaf in flatten(e))
+    for e in x:
+        if isinstance(e, tuple):
+            return tuple(leaf for e in x for leaf in flatten(e))
+    return x
 
 
 def product(x):
