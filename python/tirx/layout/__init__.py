@@ -30,6 +30,7 @@ _ROOMS = {
     ),
     "cute": ("CuteLayout",),
     "linear": ("LinearLayout",),
+    "fragment": ("Fragment",),
     "views": ("LayoutView", "view"),
     "proof": ("LayoutProof", "analyze_finite", "prove"),
     "maps": (

@@ -1,5 +1,6 @@
 """Linear layouts over GF(2): Triton's layouts, and what is near to them but not linear (docs/linear-layouts.md)."""
 
+from .bitmaps import from_map, to_map
 from .layout import LinearLayout
 from .matrix import MatrixAccess, check_matrix_access, matrix_access, matrix_tile
 from .modular import ModularLayout
@@ -31,6 +32,7 @@ __all__ = [
     "divide_left",
     "divide_right",
     "free_variable_masks",
+    "from_map",
     "identity_prefix",
     "image_contains",
     "image_is_subset",
@@ -44,4 +46,5 @@ __all__ = [
     "quotient",
     "tile_of_distribution",
     "tile_of_placement",
+    "to_map",
 ]

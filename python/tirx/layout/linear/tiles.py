@@ -206,12 +206,3 @@ def tile_of_distribution(linear, axes=None):
         refuse("the copies of an element are not at fixed distances", "no-tile-layout", linear,
                "free input bits that no other basis depends on")  # fmt: skip
     return TileLayout.from_iters(_iters(steps), _iters(extra)).canonicalize()
-
-
-def placement_map(linear):
-    """The BitLinear LayoutMap of a linear layout: coordinates in the order of its dimensions."""
-    from ..maps import BitLinear
-
-    return BitLinear(
-        tuple(linear.in_dims.values()), tuple(linear.out_dims.values()), list(linear.bases.values())
-    )
