@@ -75,7 +75,7 @@ def test_both_directions(case):
     assert tables.injective == all(len(e) == 1 for e in tables.elements)
     drawn = [i for page in tables.pages for i in page.cells if i >= 0]
     assert sorted(drawn) == list(range(len(tables.places)))
-    assert [read_label(tables.label(x), tables) for x in range(tables.size)] == want
+    assert [read_label(label, tables) for label in tables.labels()] == want
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_both_directions_of_every_small_layout():
         tables = Tables(layout)
         held = [{nonzero(tables.coordinates(i)) for i in ids} for ids in tables.of_element]
         assert held == definition(layout), layout
-        assert [read_label(tables.label(x), tables) for x in range(tables.size)] == held, layout
+        assert [read_label(label, tables) for label in tables.labels()] == held, layout
 
 
 def test_pages_are_where_they_say():

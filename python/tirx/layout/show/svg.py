@@ -48,7 +48,7 @@ def _head(view):
 
 def _tile(tables, classes):
     down, across = grid_of(tables.shape)
-    cells = [(tables.label(x), classes[held[0]]) for x, held in enumerate(tables.of_element)]
+    cells = [(label, classes[held[0]]) for label, held in zip(tables.labels(), tables.of_element)]
     return _Grid("the tile: where each element is", down, across, cells)
 
 

@@ -219,8 +219,16 @@ class Tables:
             low, extent = use.low, use.high - use.low + 1
         return lambda v: (v - low) * COLOURS // extent if extent > COLOURS else v - low
 
-    def label(self, x) -> str:
-        """Text of one element's places: "W5,9 T3 r1" (replicas listed per axis), or place after place."""
+    def labels(self) -> list:
+        """Text of every element's places: "W5,9 T3 r1" (replicas listed per axis), or place after place."""
+        if self.per_element > 1 or not self.axes:
+            return [self._label(x) for x in range(self.size)]
+        spoken = self._spoken(zip(*(self.places[held[0]] for held in self.of_element)))
+        named = [(self._short(a), column) for a, column in spoken]
+        words = [[f"{short}{v}" for v in column] for short, column in named]
+        return words[0] if len(words) == 1 else list(map(" ".join, zip(*words)))
+
+    def _label(self, x) -> str:
         points = [self.places[i] for i in self.of_element[x]]
         columns = [sorted(set(c)) for c in zip(*points)]
         if math.prod(len(c) for c in columns) == len(points):

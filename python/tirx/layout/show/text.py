@@ -45,7 +45,7 @@ def elements(tables, width, color, rows):
     """The table of the tile."""
     down, across = grid_of(tables.shape)
     classes = tables.classes(tables.colour_axis())
-    cells = [(tables.label(x), classes[held[0]]) for x, held in enumerate(tables.of_element)]
+    cells = [(label, classes[held[0]]) for label, held in zip(tables.labels(), tables.of_element)]
     return _table(down, across, cells, width, color, rows)
 
 
