@@ -120,12 +120,14 @@ def boxes(shape):
 
 class Op(NamedTuple):
     """`cases()` gives argument tuples; `check(args, answer)` says whether an answer (never None) is right;
-    `denied(args)`, where given, says whether None is the wrong answer: elsewhere None is a refusal."""
+    `denied(args)`, where given, says whether None is the wrong answer: elsewhere None is a refusal.
+    `unsure(answer)` says whether an answer, right so far, leaves something open: a refusal, too."""
 
     name: str
     cases: object
     check: object
     denied: object = None
+    unsure: object = None
 
 
 def _same(args, answer):
@@ -398,7 +400,10 @@ def _run_op(op, prepare, refusals):
         spent += time.thread_time() - start
         cases += 1
         if answer is not None:
-            wrong += not op.check(args, read(answer))
+            answer = read(answer)
+            right = op.check(args, answer)
+            wrong += not right
+            refused += bool(right and op.unsure and op.unsure(answer))
         elif op.denied and op.denied(args):
             wrong += 1
         else:

@@ -1,6 +1,6 @@
 """Layout operations: cases tried exhaustively, wrong answers by the definition, refusals, mean CPU time of a call.
 
-The cases and the definitions are in layout_meaning (TileLayout), cute_meaning and map_meaning (linear layouts and maps).
+The cases and the definitions are in layout_meaning (TileLayout), cute_meaning and map_operations (linear layouts, maps).
 The same cases go to pycute (interpreter in TIRX_INTEROP_PYTHON) and apache-tvm (TIRX_PEER_PYTHON) in the same run,
 for the operations that they have; what they raise counts as a refusal.
 """
@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import cute_meaning  # noqa: E402
 import layout_meaning as meaning  # noqa: E402
+import map_operations as maps  # noqa: E402
 
 # --- TileLayout ---------------------------------------------------------------------------------------------
 
@@ -143,6 +144,9 @@ def operations():
 
     ours = meaning.run(meaning.TILE_OPS, TILE, LayoutError)
     ours |= meaning.run(cute_meaning.CUTE_OPS, CUTE, LayoutError)
+    ours |= meaning.run(maps.LINEAR_OPS, maps.LINEAR, LayoutError) | meaning.run(
+        maps.MAP_OPS, maps.MAP, LayoutError
+    )
     peers = {
         "pycute": _peer("TIRX_INTEROP_PYTHON", "layout_pycute.py"),
         "tvm": _peer("TIRX_PEER_PYTHON", "layout_tvm.py"),
