@@ -1,6 +1,7 @@
 /*!
  * Registers layout maps with the FFI (compiled at -O1).
  */
+#include <tirx/layout/inverse.h>
 #include <tirx/layout/map.h>
 #include <tvm/ffi/function.h>
 
@@ -145,6 +146,20 @@ TVM_FFI_STATIC_INIT_BLOCK() {
     return ToInts(layout::Evaluate(map, ToVector(coords)));
   });
   def.def("tx.map_table", [](LayoutMap map) { return ToInts(layout::Enumerate(map)); });
+  def.def("tx.map_inverse", [](LayoutMap map, int64_t budget) {
+    layout::Inverse inverse = layout::TryInverse(map, budget);
+    ffi::Array<ffi::Any> out{inverse.map, ffi::String(inverse.argument)};
+    if (inverse.image) out.push_back(*inverse.image);
+    return out;
+  });
+  def.def("tx.map_fiber",
+          [](LayoutMap map, Ints value, int64_t budget) -> ffi::Optional<LayoutMap> {
+            auto fiber = layout::Fiber(map, ToVector(value), budget);
+            if (!fiber) return std::nullopt;
+            return *fiber;
+          });
+  def.def("tx.map_image_size",
+          [](LayoutMap map, int64_t budget) { return layout::ImageSize(map, budget); });
   def.def("tx.map_normalize", [](LayoutMap map) { return layout::Normalize(map); });
   def.def("tx.map_dag", [](LayoutMap map) { return Flat(layout::ToIndexDag(map)); });
   def.def("tx.map_text", [](LayoutMap map, int64_t output) {

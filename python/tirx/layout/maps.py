@@ -94,6 +94,23 @@ class LayoutMap(Object):
         composition, else IndexExpr. Equal at every point; see include/tirx/layout/map.h."""
         return _api.map_normalize(self)
 
+    def try_inverse(self, budget=1 << 20) -> LayoutInverse:
+        """The inverse and why it is one. LayoutError "not-injective" with two points of one value, or
+        "unproved"; `budget` bounds the points that may be listed."""
+        map, argument, *image = list(_api.map_inverse(self, budget))
+        return LayoutInverse(map, image[0] if image else None, str(argument))
+
+    def preimage(self, *value, budget=1 << 20) -> LayoutMap | None:
+        """All points of a value, as an injective map from a fiber box onto them (its `table()` lists
+        them); None when there are none."""
+        if len(value) == 1 and isinstance(value[0], (tuple, list)):
+            value = value[0]
+        return _api.map_fiber(self, _ints(value), budget)
+
+    def image(self, region=None, budget=1 << 20) -> LayoutImage:
+        """The set of values, of the whole domain or of a box given as (begin, end) per axis."""
+        return LayoutImage(self if region is None else self @ _box_of(self, region), budget)
+
     def with_codomain(self, codomain) -> LayoutMap:
         """The same function with another declared codomain."""
         return _api.map_with_codomain(self, box(codomain))
@@ -105,6 +122,47 @@ class LayoutMap(Object):
     def __repr__(self):
         kind = type(self).__name__
         return f"<{kind} {_box_text(self.domain_box)} -> {_box_text(self.codomain_box)}>"
+
+
+class LayoutInverse:
+    """What `try_inverse` proved: `map` sends f(x) back to x and has no value off the image of f; `image` is
+    a map from the codomain to 1 (in the image) or 0, None when f is onto; `argument` says why."""
+
+    def __init__(self, map, image, argument):
+        self.map, self.image, self.argument = map, image, argument
+
+    def __call__(self, *value):
+        return self.map(*value)
+
+    def __repr__(self):
+        where = "everywhere" if self.image is None else "on the image"
+        return f"<inverse {where}: {self.argument}>"
+
+
+class LayoutImage:
+    """The values of a map. `len` counts them, `in` asks for one, `points()` lists them in order."""
+
+    def __init__(self, map, budget):
+        self.map, self._budget = map, budget
+
+    def __len__(self):
+        return _api.map_image_size(self.map, self._budget)
+
+    def __contains__(self, value):
+        return self.map.preimage(value, budget=self._budget) is not None
+
+    def points(self) -> list:
+        return sorted(set(self.map.table()))
+
+
+def _box_of(f, region):
+    """The inclusion of a box into the domain of f."""
+    if len(region) != len(f.domain) or any(not 0 <= b < e <= n for (b, e), n in zip(region, f.domain)):
+        raise LayoutError("the region is not a box of the domain", code="bad-box", found=repr(region),
+                          required=f"one non-empty (begin, end) for each extent of {f.domain}")  # fmt: skip
+    shape = tuple(e - b for b, e in region)
+    unit = tuple(tuple(int(i == j) for j in range(len(shape))) for i in range(len(shape)))
+    return MixedRadix(shape, unit, tuple(b for b, _ in region), f.domain_box)
 
 
 def _product(extents) -> int:

@@ -31,6 +31,9 @@ int64_t LinearIndex(const std::vector<int64_t>& extents, const std::vector<int64
 /*! Number of points of the domain; raises "too-large" above `budget`. */
 int64_t DomainSizeWithin(const LayoutMap& map, int64_t budget, const std::string& what);
 
+/*! An identity (or any map with such a form) written as MixedRadix. */
+LayoutMap MixedRadixOfIdentity(const LayoutMap& map);
+
 }  // namespace layout
 }  // namespace tirx
 #endif  // TIRX_LAYOUT_MAP_DETAIL_H_

@@ -1,4 +1,5 @@
 #include <tirx/layout/inverse.h>
+#include <tirx/layout/prove.h>
 
 #include <unordered_map>
 
@@ -10,7 +11,17 @@ namespace layout {
 namespace {
 
 using Nodes = std::vector<int32_t>;
-using Maybe = std::optional<Inverse>;
+using Points = std::vector<int64_t>;
+
+/*! What was found about a map: an inverse, two points of one value, or neither. */
+struct Outcome {
+  std::optional<Inverse> inverse;
+  std::optional<std::pair<Points, Points>> collision;
+};
+Outcome Found(Inverse inverse) { return {std::move(inverse), std::nullopt}; }
+Outcome Collide(Points a, Points b) {
+  return {std::nullopt, std::pair{std::move(a), std::move(b)}};
+}
 
 Nodes Coordinates(DagBuilder* to, size_t rank) {
   Nodes out;
@@ -50,7 +61,8 @@ LayoutMap ReadDigits(const MixedRadixMapNode& m, const RecoveryPlan& plan) {
   Nodes digit(plan.digits.size(), to.Const(0)), x(m.domain.rank(), to.Const(0));
   std::vector<char> known(plan.digits.size(), 0);
   for (const PlanGroup& group : plan.groups) {
-    int32_t rest = to.Binary(IndexOp::kSub, to.Coord(group.output), to.Const(m.offset[group.output]));
+    int32_t rest =
+        to.Binary(IndexOp::kSub, to.Coord(group.output), to.Const(m.offset[group.output]));
     for (size_t d = 0; d < digit.size(); ++d) {
       int64_t stride = plan.Stride(m, d, group.output);
       if (known[d] && stride) rest = to.Binary(IndexOp::kSub, rest, to.Mul(digit[d], stride));
@@ -69,18 +81,10 @@ LayoutMap ReadDigits(const MixedRadixMapNode& m, const RecoveryPlan& plan) {
     }
   }
   for (size_t d = 0; d < digit.size(); ++d) {
-    x[plan.digits[d].axis] =
-        to.Add(x[plan.digits[d].axis], to.Mul(digit[d], plan.digits[d].below));
+    x[plan.digits[d].axis] = to.Add(x[plan.digits[d].axis], to.Mul(digit[d], plan.digits[d].below));
   }
   IndexDag dag = std::move(to).Finish(x, m.domain.Extents());
   return FromDag(dag, m.codomain, m.domain);
-}
-
-/*! Two points that differ only in a digit that no output sees. */
-[[noreturn]] void NotInjective(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
-  Refuse("not-injective", "two points have the same value, so there is no inverse",
-         PointText(a) + " and " + PointText(b), "an injective map",
-         "preimage() gives all points of a value");
 }
 
 bool SameSize(const LayoutMap& f) {
@@ -104,17 +108,17 @@ bool InBox(const MixedRadixMapNode& m) {
   return true;
 }
 
-Maybe InvertMixedRadix(const LayoutMap& f) {
+Outcome InvertMixedRadix(const LayoutMap& f) {
   auto* m = f.as<MixedRadixMapNode>();
   RecoveryPlan plan = PlanRecovery(*m);
   if (!plan.free.empty()) {
     std::vector<int64_t> a(m->domain.rank(), 0), b = a;
     b[plan.digits[plan.free[0]].axis] = plan.digits[plan.free[0]].below;
-    NotInjective(a, b);
+    return Collide(a, b);
   }
-  if (!plan.complete) return std::nullopt;
-  return OnImage(f, ReadDigits(*m, plan), InBox(*m) && SameSize(f),
-                 "digit recovery: every stride exceeds what all smaller ones reach");
+  if (!plan.complete || !InBox(*m)) return {};
+  return Found(OnImage(f, ReadDigits(*m, plan), SameSize(f),
+                       "digit recovery: every stride exceeds what all smaller ones reach"));
 }
 
 /*! Bits that an axis of the inverse's domain needs. */
@@ -144,17 +148,21 @@ LayoutMap LeftInverse(const BitLinearMapNode& m, const BitSolver& solver) {
   return BitLinear(m.codomain, m.domain, basis, ToInts(start));
 }
 
-bool BitsInBox(const BitLinearMapNode& m) {
-  std::vector<int64_t> seen = ToVector(m.translation);
-  for (const IntRows& axis : m.basis) {
+/*! Whether all values are in the codomain; the columns alone say it for boxes of powers of two. */
+bool BitsInBox(const LayoutMap& f) {
+  auto* m = f.as<BitLinearMapNode>();
+  std::vector<int64_t> seen = ToVector(m->translation);
+  for (const IntRows& axis : m->basis) {
     for (const Ints& row : axis) {
       for (size_t j = 0; j < seen.size(); ++j) seen[j] |= row[j];
     }
   }
+  bool inside = true;
   for (size_t j = 0; j < seen.size(); ++j) {
-    if (seen[j] >= m.codomain->extents[j]) return false;
+    if (seen[j] >> BitsFor(f->codomain->extents[j])) return false;
+    inside = inside && seen[j] < f->codomain->extents[j];
   }
-  return true;
+  return inside || Prove(f, 0).bounds.status == Status::kProven;
 }
 
 /*! A kernel vector as two points of a box that need not be a power of two: with b its top bit on
@@ -170,17 +178,16 @@ std::pair<std::vector<int64_t>, std::vector<int64_t>> SplitDelta(std::vector<int
   return {other, delta};
 }
 
-Maybe InvertBitLinear(const LayoutMap& f) {
+Outcome InvertBitLinear(const LayoutMap& f) {
   auto* m = f.as<BitLinearMapNode>();
   BitSolver solver(*m);
   if (solver.rank() < solver.inputs()) {
     auto [a, b] = SplitDelta(solver.Point(solver.Kernel()[0]), m->domain);
-    NotInjective(a, b);
+    return Collide(a, b);
   }
-  // Images beyond the bits of the codomain would be cut off by the inverse.
-  if (!BitsInBox(*m)) return std::nullopt;
-  return OnImage(f, LeftInverse(*m, solver), SameSize(f),
-                 "elimination over GF(2): full column rank");
+  if (!BitsInBox(f)) return {};
+  return Found(
+      OnImage(f, LeftInverse(*m, solver), SameSize(f), "elimination over GF(2): full column rank"));
 }
 
 Inverse InvertTransform(const TransformMapNode& m) {
@@ -194,29 +201,43 @@ Inverse InvertPermute(const PermuteMapNode& m) {
   return {PermuteAxes(m.codomain, ToInts(back)), std::nullopt, "a permutation of axes"};
 }
 
-Maybe InvertParts(const LayoutMap& f, int64_t budget);
+Outcome InvertParts(const LayoutMap& f, int64_t budget);
 
-/*! From parts that are onto, so that nothing but values of the inner map reaches its inverse. */
-Maybe InvertCompose(const ComposeMapNode& m, int64_t budget) {
-  Maybe outer = InvertParts(m.outer, budget), inner = InvertParts(m.inner, budget);
+/*! From an outer part that is onto, so that the inner inverse sees all it is asked about. Two points
+ *  that the inner part sends to one value have one value; for the outer part that says nothing. */
+Outcome InvertCompose(const ComposeMapNode& m, int64_t budget) {
+  Outcome inner = InvertParts(m.inner, budget);
+  if (!inner.inverse) return inner;
+  Outcome outer = InvertParts(m.outer, budget);
   bool typed = m.inner->codomain.Extents() == m.outer->domain.Extents();
-  if (!outer || !inner || outer->image || !typed) return std::nullopt;
-  Inverse out{Compose(inner->map, outer->map), std::nullopt,
-              inner->argument + "; then " + outer->argument};
-  if (inner->image) out.image = Compose(*inner->image, outer->map);
-  return out;
+  if (!outer.inverse || outer.inverse->image || !typed) return {};
+  Inverse out{Compose(inner.inverse->map, outer.inverse->map), std::nullopt,
+              inner.inverse->argument + "; then " + outer.inverse->argument};
+  if (inner.inverse->image) out.image = Compose(*inner.inverse->image, outer.inverse->map);
+  return Found(out);
 }
 
-Maybe InvertProduct(const ProductMapNode& m, int64_t budget) {
+/*! A collision of one factor, with the other coordinates 0. */
+Outcome Embedded(const std::pair<Points, Points>& collision, size_t at, size_t rank) {
+  Points a(rank, 0), b(rank, 0);
+  std::copy(collision.first.begin(), collision.first.end(), a.begin() + at);
+  std::copy(collision.second.begin(), collision.second.end(), b.begin() + at);
+  return Collide(a, b);
+}
+
+Outcome InvertProduct(const ProductMapNode& m, int64_t budget) {
   ffi::Array<LayoutMap> maps;
   std::string argument;
+  size_t at = 0;
   for (const LayoutMap& f : m.maps) {
-    Maybe part = InvertParts(f, budget);
-    if (!part || part->image) return std::nullopt;
-    maps.push_back(part->map);
-    argument += (argument.empty() ? "" : "; ") + part->argument;
+    Outcome part = InvertParts(f, budget);
+    if (part.collision) return Embedded(*part.collision, at, m.domain.rank());
+    if (!part.inverse || part.inverse->image) return {};
+    maps.push_back(part.inverse->map);
+    argument += (argument.empty() ? "" : "; ") + part.inverse->argument;
+    at += f->domain.rank();
   }
-  return Inverse{Product(maps), std::nullopt, argument};
+  return Found({Product(maps), std::nullopt, argument});
 }
 
 struct HashPoint {
@@ -227,54 +248,84 @@ struct HashPoint {
   }
 };
 
-/*! All values, when the domain and the codomain are small enough to list. */
-Maybe InvertTable(const LayoutMap& f, int64_t budget) {
-  auto n = f->domain.Size(), m = f->codomain.Size();
-  if (!n || *n > budget || !m || *m > kFiniteBudget) return std::nullopt;
-  std::vector<int64_t> to = f->codomain.Extents(), from = f->domain.Extents();
-  std::vector<int64_t> values(*m * from.size(), 0), hit(*m, 0), all = Enumerate(f, budget);
-  std::vector<int64_t> y(to.size());
-  size_t row = 0;
-  ForEachPoint(from, [&](const std::vector<int64_t>& x) {
-    for (size_t j = 0; j < y.size(); ++j) y[j] = all[row * y.size() + j];
-    ++row;
-    for (size_t j = 0; j < y.size(); ++j) {
-      if (y[j] < 0 || y[j] >= to[j]) {
-        Refuse("outside-codomain", "a value lies outside the codomain", PointText(y),
-               "values in the declared codomain", "declare a larger one with with_codomain()");
-      }
-    }
-    int64_t at = LinearIndex(to, y);
-    int64_t* slot = &values[at * from.size()];
-    if (hit[at]) NotInjective(std::vector<int64_t>(slot, slot + from.size()), x);
-    hit[at] = 1;
-    std::copy(x.begin(), x.end(), slot);
-    return true;
-  });
-  LayoutMap table = FiniteTable(f->codomain, f->domain, ToInts(values));
-  std::string argument = "all " + std::to_string(*n) + " points were evaluated";
-  if (*n == *m) return Inverse{table, std::nullopt, argument};
-  LayoutMap image = FiniteTable(f->codomain, IndexBox(std::vector<int64_t>{2}), ToInts(hit));
-  return Inverse{Piecewise({image}, {table}), image, argument};
+[[noreturn]] void OutsideCodomain(const Points& y) {
+  Refuse("outside-codomain", "a value lies outside the codomain", PointText(y),
+         "values in the declared codomain", "declare a larger one with with_codomain()");
 }
 
-Maybe InvertParts(const LayoutMap& f, int64_t budget) {
-  LayoutMap n = Normalize(f);
-  Maybe out;
-  if (n.as<IdentityMapNode>()) return Inverse{n, std::nullopt, "the identity"};
-  if (n.as<MixedRadixMapNode>()) out = InvertMixedRadix(n);
-  if (n.as<BitLinearMapNode>()) out = InvertBitLinear(n);
-  if (auto* t = n.as<TransformMapNode>()) return InvertTransform(*t);
-  if (auto* p = n.as<PermuteMapNode>()) return InvertPermute(*p);
-  if (auto* c = n.as<ComposeMapNode>()) out = InvertCompose(*c, budget);
-  if (auto* p = n.as<ProductMapNode>()) out = InvertProduct(*p, budget);
-  return out ? out : InvertTable(f, budget);
+/*! By all values, when the domain and the codomain are small enough to list. */
+Outcome InvertTable(const LayoutMap& f, int64_t budget) {
+  auto n = f->domain.Size(), m = f->codomain.Size();
+  if (!n || *n > budget || !m || *m > kFiniteBudget) return {};
+  Points to = f->codomain.Extents(), from = f->domain.Extents(), y(to.size());
+  Points values(*m * from.size(), 0), hit(*m, 0), all = Enumerate(f, budget);
+  size_t row = 0;
+  Outcome twice;
+  ForEachPoint(from, [&](const Points& x) {
+    for (size_t j = 0; j < y.size(); ++j) {
+      y[j] = all[row * y.size() + j];
+      if (y[j] < 0 || y[j] >= to[j]) OutsideCodomain(y);
+    }
+    ++row;
+    int64_t at = LinearIndex(to, y);
+    int64_t* slot = &values[at * from.size()];
+    if (hit[at]) twice = Collide(Points(slot, slot + from.size()), x);
+    hit[at] = 1;
+    std::copy(x.begin(), x.end(), slot);
+    return !twice.collision;
+  });
+  if (twice.collision) return twice;
+  LayoutMap table = FiniteTable(f->codomain, f->domain, ToInts(values));
+  std::string argument = "all " + std::to_string(*n) + " points were evaluated";
+  if (*n == *m) return Found({table, std::nullopt, argument});
+  LayoutMap image = FiniteTable(f->codomain, IndexBox(std::vector<int64_t>{2}), ToInts(hit));
+  return Found({Piecewise({image}, {table}), image, argument});
+}
+
+/*! By the form of the node alone. */
+Outcome InvertForm(const LayoutMap& f, int64_t budget) {
+  if (f.as<IdentityMapNode>()) return Found({f, std::nullopt, "the identity"});
+  if (f.as<MixedRadixMapNode>()) return InvertMixedRadix(f);
+  if (f.as<BitLinearMapNode>()) return InvertBitLinear(f);
+  if (auto* t = f.as<TransformMapNode>()) return Found(InvertTransform(*t));
+  if (auto* p = f.as<PermuteMapNode>()) return Found(InvertPermute(*p));
+  if (auto* c = f.as<ComposeMapNode>()) return InvertCompose(*c, budget);
+  if (auto* p = f.as<ProductMapNode>()) return InvertProduct(*p, budget);
+  return {};
+}
+
+bool HasValue(const LayoutMap& f, const Points& x, const Points& y) {
+  PointEvaluator run(ToIndexDag(f));
+  Points out(f->codomain.rank());
+  return run(x.data(), out.data()) && out == y;
+}
+
+/*! Whether both points have a value, the same. */
+bool Collides(const LayoutMap& f, const std::pair<Points, Points>& pair) {
+  PointEvaluator run(ToIndexDag(f));
+  Points out(f->codomain.rank());
+  return run(pair.first.data(), out.data()) && HasValue(f, pair.second, out);
+}
+
+Outcome InvertParts(const LayoutMap& f, int64_t budget) {
+  LayoutMap normal = Normalize(f);
+  for (const LayoutMap& form : {normal, f}) {
+    Outcome out = InvertForm(form, budget);
+    if (out.inverse || (out.collision && Collides(f, *out.collision))) return out;
+  }
+  return InvertTable(f, budget);
 }
 
 }  // namespace
 
 Inverse TryInverse(const LayoutMap& map, int64_t budget) {
-  if (Maybe out = InvertParts(map, budget)) return *out;
+  Outcome out = InvertParts(map, budget);
+  if (out.inverse) return *out.inverse;
+  if (out.collision) {
+    Refuse("not-injective", "two points have the same value, so there is no inverse",
+           PointText(out.collision->first) + " and " + PointText(out.collision->second),
+           "an injective map", "preimage() gives all points of a value");
+  }
   Refuse("unproved", "no proof that this map is injective",
          PointText(map->domain.Extents()) + " -> " + PointText(map->codomain.Extents()),
          "strides that each exceed what smaller ones reach, bits of full rank, registered "
@@ -312,12 +363,6 @@ LayoutMap FreeDigits(const MixedRadixMapNode& m, const RecoveryPlan& plan,
   return MixedRadix(shape, stride, ToInts(x), m.domain);
 }
 
-bool HasValue(const LayoutMap& f, const std::vector<int64_t>& x, const std::vector<int64_t>& y) {
-  PointEvaluator run(ToIndexDag(f));
-  std::vector<int64_t> out(y.size());
-  return run(x.data(), out.data()) && out == y;
-}
-
 /*! The listed points (rank numbers each) as a fiber; nothing for none. */
 std::optional<LayoutMap> Listed(const IndexBox& domain, const std::vector<int64_t>& points) {
   if (points.empty()) return std::nullopt;
@@ -337,7 +382,9 @@ std::optional<LayoutMap> BitFiber(const LayoutMap& f, const std::vector<int64_t>
   for (int64_t e : m->domain->extents) full = full && (e & (e - 1)) == 0;
   for (const BitVector& k : solver.Kernel()) basis.push_back(ToInts(solver.Point(k)));
   int64_t bits = static_cast<int64_t>(basis.size());
-  if (bits > 62) Refuse("too-large", "the fiber has more points than 63 bits count", "2^" + std::to_string(bits), "2^62");
+  if (bits > 62)
+    Refuse("too-large", "the fiber has more points than 63 bits count", "2^" + std::to_string(bits),
+           "2^62");
   LayoutMap all = BitLinear(IndexBox(std::vector<int64_t>{int64_t{1} << bits}), m->domain, {basis},
                             ToInts(solver.Point(*solution)));
   if (full) return all;

@@ -160,7 +160,8 @@ LayoutMap FromDag(const IndexDag& dag, const IndexBox& domain, const IndexBox& c
     code.push_back(n.b);
     code.push_back(n.c);
   }
-  return IndexExpr(domain, codomain, code, Ints(dag.outputs.begin(), dag.outputs.end()));
+  std::vector<int64_t> outputs(dag.outputs.begin(), dag.outputs.end());
+  return IndexExpr(domain, codomain, code, ToInts(outputs));
 }
 
 }  // namespace layout
