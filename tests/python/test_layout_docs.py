@@ -1,10 +1,13 @@
-"""The examples of docs/layouts.md, run."""
+"""The examples of docs/layouts.md and docs/linear-layouts.md, run."""
 
 import doctest
 from pathlib import Path
 
+import pytest
 
-def test_examples_of_the_layout_page():
-    page = Path(__file__).parents[2] / "docs" / "layouts.md"
+
+@pytest.mark.parametrize("name", ["layouts.md", "linear-layouts.md"])
+def test_examples_of_the_layout_pages(name):
+    page = Path(__file__).parents[2] / "docs" / name
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.FAIL_FAST)
     assert failed == 0 and tried > 20
