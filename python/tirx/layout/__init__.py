@@ -20,6 +20,9 @@ from .tile import ComposeLayout, Iter, Layout, TileLayout
 
 # Loaded when first asked for, so that a kernel's import stays cheap: module -> what it gives.
 _ROOMS = {
+    "communicate": ("Communication", "communication"),
+    "gspmd": ("from_gspmd", "from_partition_spec", "to_gspmd", "to_partition_spec"),
+    "mesh": ("Mesh", "Partial", "Placement", "Replicate", "Shard", "StridedShard"),
     "banks": (
         "Access", "bank_conflicts", "bank_phases", "choose_swizzle", "fragment_accesses", "vector_width",
     ),
