@@ -27,6 +27,7 @@ from math import gcd, prod
 
 import tvm_ffi
 
+from .definition import equivalent
 from .mesh import Atom, Placement, compatible, refined, refuse
 
 LARGEST = 6  # digits that change; the plan is searched over at most 4^LARGEST states
@@ -116,7 +117,7 @@ def communication(src, dst, dtype=None) -> Communication:
     steps = [s for s in steps if s is not None]
     if steps:
         steps[-1] = Step(**{**vars(steps[-1]), "after": dst})
-    elif src.layout.canonicalize() != dst.layout.canonicalize():
+    elif not equivalent(src.layout, dst.layout):
         idle = dict.fromkeys(src.devices(), 0)
         steps = [Step("local copy", (), src, dst, (), {}, idle, idle, ())]
     return Communication(tuple(steps), plan.lower_bound(unit), "elements" if dtype is None else "bytes")

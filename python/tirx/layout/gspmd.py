@@ -33,10 +33,10 @@ def _bad(text, why):
 def from_gspmd(text, shape, devices=None, local="compact") -> Placement:
     """The placement of a tensor of `shape` under a GSPMD sharding. `{replicated}` needs the number of `devices`;
     `local` as in Placement.of. Refuses uneven shards, manual subgroups and device arrays that are no layout."""
-    body = re.sub(r"\s*metadata=\{.*\}", "", text.strip())
+    body = text.strip()
     if not (body.startswith("{") and body.endswith("}")):
         _bad(text, "no braces")
-    body = body[1:-1].strip()
+    body = re.sub(r"\s*metadata=\{.*\}", "", body[1:-1]).strip()
     if body == "replicated":
         return _replicated(shape, devices, local)
     if maximal := re.fullmatch(r"maximal device=(\d+)", body):
@@ -94,7 +94,7 @@ def _mesh(text, tile, found) -> Mesh:
 
 def _split(text, tile, iters):
     """The iters (extent, stride), outermost first, by dimension of the array."""
-    left, out = list(iters), []
+    left, out = _joined(iters), []
     for n in tile:
         mine = []
         while n > 1:
@@ -151,13 +151,19 @@ def _outermost(placement, d, atoms):
     return mine
 
 
+def _joined(iters) -> list:
+    """Iters (extent, stride), outermost first, with neighbours that count as one joined."""
+    out = []
+    for extent, stride in iters:
+        if out and out[-1][1] == extent * stride:
+            extent *= out.pop()[0]
+        out.append((extent, stride))
+    return out
+
+
 def _iota(iters) -> str:
     """`<=[D]T(P)` for device digits (extent, stride) in the order of the array."""
-    joined = []
-    for extent, stride in iters:
-        if joined and joined[-1][1] == extent * stride:
-            extent *= joined.pop()[0]
-        joined.append((extent, stride))
+    joined = _joined(iters)
     order = sorted(range(len(joined)), key=lambda k: -joined[k][1])
     dims = ",".join(str(joined[k][0]) for k in order)
     perm = [order.index(k) for k in range(len(joined))]

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 
 from ..errors import LayoutError
+from .definition import equivalent
 from .tile import Iter, TileLayout, _int
 
 REDUCTIONS = ("sum", "avg", "product", "max", "min")
@@ -208,7 +209,7 @@ def refined(atoms, strides):
     """The atoms cut so that every stride in `strides` that lies inside one starts a digit; None if impossible."""
     out = []
     for a in atoms:
-        inside = sorted(s for s in strides if a.stride < s < a.stride * a.extent)
+        inside = sorted(s for s in set(strides) if a.stride < s < a.stride * a.extent)
         for s in reversed(inside):
             if s % a.stride or a.extent % (s // a.stride):
                 return None
@@ -365,7 +366,7 @@ class Placement:
         if not isinstance(other, Placement):
             return NotImplemented
         same = self.owners_key() == other.owners_key()
-        return same and self.layout.canonicalize() == other.layout.canonicalize()
+        return same and bool(equivalent(self.layout, other.layout))
 
     def __hash__(self):
         return hash(self.owners_key())
@@ -410,6 +411,11 @@ class _Cutter:
                 "the tensor has no such dimension", "out-of-range", f"dimension {dim}", f"a rank of {rank}"
             )
         dim %= rank
+        parts = split_factor * prod(n for n, _ in iters)
+        if prod(e for _, e in self.digits[dim]) % parts:
+            refuse("the shards of a dimension are not equal", "uneven-shard",
+                   f"dimension {dim} of {self.shape} in {parts} parts", "a whole number of elements per device",
+                   hint="pad the dimension to a multiple")  # fmt: skip
         kept = self._take(dim, split_factor)
         atoms = []
         for extent, stride in iters:
@@ -431,9 +437,8 @@ class _Cutter:
             weight, extent = self.digits[dim].pop(0) if self.digits[dim] else (1, 1)
             n = gcd(extent, count)
             if n == 1 or (n != extent and n != count):
-                refuse("the shards of a dimension are not equal", "uneven-shard",
-                       f"dimension {dim} of {self.shape} over {whole}", "a whole number of elements per device",
-                       hint="pad the dimension to a multiple")  # fmt: skip
+                refuse("the shards of a dimension are no layout", "not-a-layout",
+                       f"dimension {dim} of {self.shape} over {whole}", "cuts that nest")  # fmt: skip
             out.append((weight * (extent // n), n))
             if n != extent:
                 self.digits[dim].insert(0, (weight, extent // n))
