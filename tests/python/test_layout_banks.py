@@ -491,3 +491,91 @@ def test_explain_of_a_swizzled_slice_that_starts_anywhere():
 
     calls = tirx.explain(kernel, tirx.Target("cuda", arch="sm_90a")).to_dict()["calls"]
     assert calls[0]["banks"] == calls[1]["banks"] and calls[0]["banks"][0]["conflicts"] == 0
+
+
+A_FRAGMENT = TileLayout(S[(2, 8, 2, 4, 2) : (2, 4 @ laneid, 4, 1 @ laneid, 1)])
+
+
+@pytest.mark.parametrize("rows, conflicting", [
+    (TileLayout(S[32, 32]), True), (TileLayout(S[(32, 32) : (40, 1)]), False), (TileLayout(S[(32, 32) : (36, 1)]), None),
+    (mma_shared_layout("float16", SwizzleMode.SWIZZLE_64B_ATOM, (32, 32)), False),
+    (mma_shared_layout("float16", SwizzleMode.SWIZZLE_32B_ATOM, (32, 32)), False),
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("store", [False, True])
+def test_explain_predicts_matrix_loads_and_stores(rows, conflicting, store):
+    """ldmatrix and stmatrix rows, and the thread copies that are used where rows are not 16-byte aligned."""
+    from tirx.script import T, Tx
+
+    @T.prim_func
+    def kernel(A_ptr: T.handle, B_ptr: T.handle):
+        A = T.match_buffer(A_ptr, (32, 32), "float16")
+        B = T.match_buffer(B_ptr, (32, 32), "float16")
+        T.device_entry()
+        lane = T.lane_id([32])
+        tile = T.alloc_shared((32, 32), "float16", layout=rows)
+        back = T.alloc_shared((32, 32), "float16", layout=rows)
+        held = T.alloc_buffer(
+            (32, 32), "float16", scope="local", layout=A_FRAGMENT.tile_to([32, 32], [16, 16])
+        )
+        Tx.warp.copy(tile[:, :], A[:, :])
+        T.cuda.warp_sync()
+        Tx.warp.copy(held[:, :], tile[:, :])
+        if store:
+            Tx.warp.copy(back[:, :], held[:, :])
+            T.cuda.warp_sync()
+            Tx.warp.copy(B[:, :], back[:, :])
+        else:
+            Tx.warp.copy(B[:, :], held[:, :])
+
+    target = tirx.Target("cuda", arch="sm_90a")
+    exe = tirx.compile(kernel, target, mode="simulate")
+    a, b = np.arange(1024).reshape(32, 32).astype(np.float16), np.zeros((32, 32), np.float16)
+    exe(a, b)
+    assert (a == b).all()
+    decisions = tirx.explain(kernel, target).decisions
+    aligned = conflicting is not None
+    assert [d.variant == "ldstmatrix" for d in decisions] == ([False, aligned, aligned, False] if store else
+                                                              [False, aligned, False])  # fmt: skip
+    for operand, counter in (("dst", "shared_store"), ("src", "shared_load")):
+        banks = [p for d in decisions for p in d.banks if p["operand"] == operand]
+        assert all(p["why"] == "" for p in banks)
+        seen = exe.report.counters[counter]
+        assert sum(p["accesses"] for p in banks) == seen["shared_requests"]
+        assert sum(p["conflicts"] for p in banks) == seen["bank_conflicts"]
+    assert aligned is False or (decisions[1].banks[0]["conflicts"] > 0) == conflicting
+
+
+@pytest.mark.parametrize("threads", [96, 192, 512])
+def test_explain_of_copies_with_a_guarded_tail(threads):
+    from tirx.script import T, Tx
+
+    @T.prim_func
+    def kernel(A_ptr: T.handle):
+        A = T.match_buffer(A_ptr, (20, 36), "float32")
+        T.device_entry()
+        tx = T.thread_id([threads])
+        tile = T.alloc_shared((20, 36), "float32", layout=TileLayout(S[(20, 36) : (64, 1)]))
+        Tx.cta.copy(tile[:, :], A[:, :])
+
+    target = tirx.Target("cuda", arch="sm_90a")
+    exe = tirx.compile(kernel, target, mode="simulate")
+    exe(np.zeros((20, 36), np.float32))
+    (predicted,), seen = tirx.explain(kernel, target).decisions[0].banks, exe.report.counters["shared_store"]
+    assert (predicted["accesses"], predicted["wavefronts"], predicted["conflicts"]) == (
+        seen["shared_requests"], seen["wavefronts"], seen["bank_conflicts"])  # fmt: skip
+
+
+def test_explain_says_why_it_predicts_nothing():
+    from tirx.script import T, Tx
+
+    @T.prim_func
+    def kernel(A_ptr: T.handle):
+        A = T.match_buffer(A_ptr, (128,), "float32")
+        T.device_entry()
+        tx = T.thread_id([32])
+        tile = T.alloc_shared((128,), "float32")
+        Tx.copy(tile[tx * 4 : tx * 4 + 4], A[tx * 4 : tx * 4 + 4])
+
+    report = tirx.explain(kernel, tirx.Target("cuda", arch="sm_90a"))
+    (p,) = report.decisions[0].banks
+    assert p["conflicts"] is None and "banks     dst: not predicted: one thread's call" in report.text()

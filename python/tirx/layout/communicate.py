@@ -310,7 +310,7 @@ class _Plan:
         for d, what in need.items():
             if d not in out:
                 out[d] = free[what].pop(0)
-        return out
+        return dict(sorted(out.items()))
 
     def placement(self, state) -> Placement:
         """A state as a Placement with compact local memory."""
