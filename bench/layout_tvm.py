@@ -57,6 +57,7 @@ ADAPTER |= {
     "group": group,
     "permute": method("permute_dims"),
     "slice, swizzled": method("slice"),
+    "canonicalize, one form": method("canonicalize"),
 }
 
 

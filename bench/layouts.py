@@ -73,6 +73,7 @@ TILE = {name: method(name) for name in (
     "canonicalize", "slice", "tile", "tile_to", "direct_sum", "is_tile_inner", "is_tile_outer", "is_direct_sum_right",
     "is_direct_sum_left", "unpack", "pack", "recast", "broadcast", "storage")}  # fmt: skip
 TILE |= {"apply": _apply, "group": _group, "permute": method("permute_dims"), "slice, swizzled": method("slice"),
+         "canonicalize, one form": method("canonicalize"),
          "equivalent": _equivalent}  # fmt: skip
 
 

@@ -53,6 +53,7 @@ def test_composition(case):
     got = composition(a, b)
     assert values(got) == composed(a, b) == values(expected)
     assert len(got) == len(b) or len(b) == 1  # a leaf may split, a mode stays
+    assert composition(a, b, budget=0) == got  # the walk alone decides
 
 
 @cases(
@@ -183,7 +184,11 @@ def test_logical_product(case):
 # --- inverses, recast, nullspace ----------------------------------------------------------------------------
 
 
-@cases(("3.34-a", "(2,4,6):(4,1,8)", "(4,2,6):(2,1,8)"), ("3.34-b", "(2,2,2):(4,0,1)", "2:4"))
+@cases(
+    ("3.34-a", "(2,4,6):(4,1,8)", "(4,2,6):(2,1,8)"),
+    ("3.34-b", "(2,2,2):(4,0,1)", "2:4"),
+    ("3.34-longest", "(2,4):(1,1)", "4:2"),
+)
 def test_right_inverse(case):
     a, expected = map(P, case)
     got = right_inverse(a)
