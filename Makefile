@@ -16,7 +16,7 @@ $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check "pip>=23.3"
 	$(BIN)/pip install -q --disable-pip-version-check "apache-tvm-ffi>=0.1.14.post0,<0.1.16" numpy ml_dtypes \
-	  scikit-build-core cmake ninja pytest hypothesis ruff==0.17.6 clang-format==23.1.5 \
+	  scikit-build-core cmake ninja pytest hypothesis selenium ruff==0.17.6 clang-format==23.1.5 \
 	  "nvidia-cuda-nvrtc>=13.0" "nvidia-cuda-runtime>=13.0" "nvidia-cuda-crt>=13.0"
 	touch $@
 

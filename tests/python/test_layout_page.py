@@ -7,6 +7,7 @@ that the page was made from.
 import re
 import shutil
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ from tirx.layout.show.serve import make_server
 
 PAPER = "S[(8, 2, 4, 2):(4@laneid, 1@warpid, 1@laneid, 1)] + R[2:4@warpid] + 5@warpid"
 FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
---disable-component-update --disable-sync --window-size=1500,1300 --force-prefers-reduced-motion""".split()
+--disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1500,1300""".split()
 SWIZZLES = {"32B": 1, "64B": 2, "128B": 3}
 
 
@@ -515,9 +516,16 @@ def test_a_narrow_window_does_not_scroll_sideways(saved):
     assert wide <= window
 
 
-def test_a_screenshot(saved, tmp_path):
-    """The page is drawn: its picture has the colours of the palette."""
-    page = saved(View(read_layout("S[32, 64]"), (32, 64), "float16", "128B", "column"))
-    page.driver.save_screenshot(str(tmp_path / "page.png"))
-    data = (tmp_path / "page.png").read_bytes()
-    assert data[:8] == b"\x89PNG\r\n\x1a\n" and len(data) > 30_000
+def test_a_screenshot(saved, request, tmp_path):
+    """The page is drawn; `--update-goldens` keeps the picture for the documentation."""
+    page = saved(View(read_layout("S[(16, 8):(8, 1)]"), dtype="float32", access="column"))
+    page.driver.set_window_size(1400, 1240)
+    page.hover("e35")
+    page.js("document.documentElement.style.overflow = 'hidden'; scrollTo(0, 0)")
+    images = Path(__file__).parents[2] / "docs" / "images"
+    path = (images if request.config.getoption("--update-goldens") else tmp_path) / "layout-page.png"
+    page.driver.save_screenshot(str(path))
+    page.driver.set_window_size(1500, 1300)
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n" and 30_000 < len(data)
+    assert 30_000 < (images / "layout-page.png").stat().st_size < 200_000

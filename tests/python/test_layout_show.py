@@ -1,10 +1,12 @@
 """Drawings of layouts: every cell against `placements`, what is left out is said, errors point at their place."""
 
+import doctest
 import itertools
 import json
 import math
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 from layout_cases import refused, small_layouts
@@ -123,6 +125,25 @@ def test_what_cannot_be_listed_is_refused():
     assert refused(lambda: TileLayout(S[8:1]).show(dtype="floaty")).code == "bad-dtype"
 
 
+def test_large_pages_are_cut():
+    """Blocks of 128 columns (lines of a linear memory) together are all places, each where its page says."""
+    for layout, axis in (
+        (hardware.find("tcgen05.scales.128x224").build("uint8")[0], "TCol"),
+        (TileLayout(S[512, 256]), "m"),
+    ):
+        tables = Tables(layout)
+        assert len(tables.pages) > 1 and max(len(p.cells) for p in tables.pages) <= 32768
+        assert sorted(i for p in tables.pages for i in p.cells) == list(range(len(tables.places)))
+        for page in tables.pages:
+            low, high = map(int, re.fullmatch(rf"{axis} (\d+) to (\d+)", page.label).groups())
+            seen = {tables.coordinates(i)[axis] for i in page.cells}
+            assert (min(seen), max(seen)) == (low, high)
+
+
+def test_a_page_has_a_limit():
+    assert refused(lambda: TileLayout(S[512, 256]).show().html()).code == "too-large"
+
+
 def test_replicas_that_coincide_are_one_place():
     tables = Tables(TileLayout(S[4:1] + R[(3, 3) : (1, 1)]))
     assert tables.per_element == 5 and len(tables.places) == 8
@@ -206,6 +227,22 @@ def test_golden_text_and_svg(name, golden):
     view = hardware.find(name).view()
     golden(f"layout_{name}.txt", view.text(places=True) + "\n")
     golden(f"layout_{name}.svg", view.svg())
+
+
+def test_the_examples_of_the_documentation(golden):
+    golden("../../../docs/images/layout-mma.svg", hardware.find("mma.m16n8k16.A").view().svg())
+    page = Path(__file__).parents[2] / "docs" / "seeing-layouts.md"
+    failed, tried = doctest.testfile(str(page), module_relative=False)
+    assert failed == 0 and tried >= 5
+    text = page.read_text()
+    for image in re.findall(r"!\[[^]]+\]\((.*?)\)", text):
+        assert (page.parent / image).exists()
+
+
+def test_the_error_of_the_documentation(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "seeing-layouts.md").read_text()
+    shown = re.search(r'\$ tirx layout "(.*?)"\n(.*?)```', page, re.S)
+    assert run(capsys, shown[1])[2] == shown[2]
 
 
 # ---- names ----

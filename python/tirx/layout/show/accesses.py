@@ -82,7 +82,10 @@ class Banks:
         title = f"access: {NAMES.get(self.name, self.name)}"
         if self.refusal is not None:
             return f"{title}\n  {self.refusal.message}: {self.refusal.found}"
-        return "\n".join([title, *(f"  {a.name}: {r}{_busiest(r)}" for a, r in self.rows)])
+        several = len(self.rows) > 1
+        return "\n".join(
+            [title, *(f"  {a.name + ': ' if several else ''}{r}{_busiest(r)}" for a, r in self.rows)]
+        )
 
 
 def _counted(tables, found):

@@ -39,7 +39,7 @@ def run(args) -> int:
     if args.gallery:
         from .html import page
 
-        write(args.gallery, page([n.view() for n in hardware.names()]))
+        write(args.gallery, page([n.view() for n in hardware.names()], few=True))
         return 0
     view = view_of(args.layout, args.shape, args.dtype, args.swizzle, args.access)
     if args.serve:

@@ -14,7 +14,7 @@ from .swizzles import GIVEN, HARDWARE, swizzled
 from .tables import COLOURS, Tables, dtype_bits, listed, shard_extents, splits
 from .text import grid_of
 
-BUDGET = 100_000  # elements in all variants together: some three megabytes
+BUDGET = 100_000  # places of elements in all variants together: some three megabytes
 DTYPES = ("int8", "float16", "float32")
 SWIZZLES = (GIVEN, "none", *HARDWARE)
 
@@ -30,10 +30,11 @@ def document(view, budget=BUDGET, dtypes=DTYPES) -> dict:
         "tables": [], "variants": {}, "left_out": [],
     }  # fmt: skip
     kept: dict = {}
+    cost = view.tables.size * view.tables.per_element
     for dtype, swizzle in _choices(view, dtypes):
         layout = _layout(view, dtype, swizzle)
-        key = (str(layout), dtype_bits(dtype))
-        if layout is None or (key not in kept and (len(kept) + 1) * view.tables.size > budget and kept):
+        key = (str(layout), dtype_bits(dtype) if view.tables.has_addresses else 0)
+        if layout is None or (key not in kept and (len(kept) + 1) * cost > budget and kept):
             out["left_out"] += [[dtype, swizzle]] if layout is not None else []
             continue
         if key not in kept:

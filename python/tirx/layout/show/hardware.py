@@ -52,9 +52,11 @@ def _fragments():
                  lambda d, op=op, k=k, shape=shape: (library.mma_fragment_layout(op, d, k), shape(k)))  # fmt: skip
 
 
-def _wgmma(dtype):
-    n = 64
-    return library.wgmma_accumulator_layout(n, dtype), (64, n)
+def _warpgroup():
+    _add("wgmma.m64n64.D", "registers of a warpgroup's 64 x 64 wgmma accumulator", "float32",
+         lambda d: (library.wgmma_accumulator_layout(64), (64, 64)))  # fmt: skip
+    _add("wgmma.m64k16.A", "registers of a warpgroup's operand A of wgmma: rows of 32 bytes", "float16",
+         lambda d: (library.wgmma_operand_layout(d), (64, 256 // dtype_bits(d))))  # fmt: skip
 
 
 def _datapath(name, rows, slab=0):
@@ -67,6 +69,19 @@ def _tensor_memory():
     for slab, half in ((0, "lower"), (1, "upper")):
         _add(f"tcgen05.F.{slab}", f"tensor memory, data path F: 16 rows in the {half} half of each 32-lane slab",
              "float32", _datapath("F", 64, slab))  # fmt: skip
+    for rows, blocks in ((128, 16), (128, 224)):
+        _add(f"tcgen05.scales.{rows}x{blocks}",
+             "tensor memory, scale factors of a block-scaled mma: 32 lanes, and again in every 32-lane slab", "uint8",
+             lambda d, r=rows, b=blocks: (library.tmem_scale_factor_layout(r, b), (r, b)))  # fmt: skip
+    _add(
+        "paper.tmem",
+        "paper, section 3.2: 256 x 112 in tensor memory, the second half 112 columns further",
+        "uint8",
+        lambda d: (
+            TileLayout(S[(2, 128, 112) : (112 @ _on("TCol"), 1 @ _on("TLane"), 1 @ _on("TCol"))]),
+            (256, 112),
+        ),
+    )
     for shape, cols in (("32x32b", 8), ("16x64b", 8), ("16x128b", 8), ("16x256b", 8)):
         _add(f"tcgen05.ld.{shape}", f"registers of a warpgroup's tcgen05.ld.{shape}", "float32",
              lambda d, s=shape, c=cols: (library.tcgen05_atom_layout(s, (128, c * 32 // dtype_bits(d)), d),
@@ -114,7 +129,7 @@ def _paper():
 
 def _load():
     if not _ALL:
-        for part in (_paper, _fragments, _tensor_memory, _swizzles, _accelerator):
+        for part in (_paper, _fragments, _warpgroup, _tensor_memory, _swizzles, _accelerator):
             part()
 
 

@@ -8,15 +8,29 @@ from __future__ import annotations
 import json
 from importlib import resources
 
+from ...errors import LayoutError
 from .colors import INK, css_classes
 from .document import document
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
+MOST = 1 << 16
+
+
 def page(views, served=False, few=False) -> str:
-    """HTML of one view, or of several with a menu. `few`: only the dtype of each view (a gallery)."""
+    """HTML of one view, or of several with a menu. `few`: only the dtype of each view (a gallery). LayoutError for a
+    tile of more than 65,536 elements, which no browser shows with ease."""
+    for v in views:
+        check_size(v)
     return page_of([document(v, dtypes=()) if few else document(v) for v in views], served)
+
+
+def check_size(view):
+    if view.tables.size > MOST:
+        raise LayoutError("the tile is too large for a page", code="too-large",
+                          found=f"{view.tables.size} elements", required=f"at most {MOST}",
+                          hint="slice the layout, or ask for text")  # fmt: skip
 
 
 def page_of(documents, served=False) -> str:

@@ -100,6 +100,9 @@ function drawMenus() {
 function drawElements() {
   const t = table(), { rows, cols } = shape();
   drawGrid($("elements"), "e", rows, cols, (x) => [x, t.labels[x], classOf(t.held[x * t.per])]);
+  // Beside a narrow tile there is room for the notes; a wide one leaves them to the places.
+  const main = document.querySelector("main");
+  main.classList.toggle("narrow", $("elements").scrollWidth < 0.6 * main.clientWidth);
 }
 
 // All pages side by side while they are few and small, else one at a time behind tabs.
@@ -155,6 +158,7 @@ function drawBanks() {
   fill($("access"), offered, state.access);
   const found = counts()[state.access];
   $("banks").innerHTML = found.refused ? "" : found.requests.map(requestMarkup).join("");
+  if (found.requests?.length === 1) $("banks").querySelector(".request").remove();
   $("bank-total").textContent = found.refused || found.requests.map(sentence).join("; ");
   if (!found.refused) found.requests.forEach(markLanes);
 }

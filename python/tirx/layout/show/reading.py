@@ -64,7 +64,7 @@ class _Source:
     def check(self, node):
         if isinstance(node, ast.Name) and node.id not in _BUILDERS and node.id not in PAPER:
             if node.id not in Axis._known:
-                near = difflib.get_close_matches(node.id, [*Axis._known, *PAPER], 3, 0.5)
+                near = difflib.get_close_matches(node.id, list(Axis._known), 3, 0.5)
                 hint = f"did you mean {' or '.join(near)}?" if near else f"axes: {', '.join(Axis._known)}"
                 self.fail("no axis of this name", *self.span(node), hint, "unknown-axis", "a registered axis")
         elif isinstance(node, ast.Constant) and (type(node.value) is not int or node.value >= 1 << 63):

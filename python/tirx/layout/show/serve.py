@@ -12,11 +12,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from ...errors import LayoutError
 from .document import document
-from .html import page_of
+from .html import check_size, page_of
 
 
 def make_server(view, port=0) -> ThreadingHTTPServer:
     """A server for the page of `view` on 127.0.0.1; port 0 takes a free one (`server_address` says which)."""
+    check_size(view)
     handler = type("Handler", (_Handler,), {"first": document(view)})
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), handler)
@@ -43,7 +44,9 @@ def answer(query) -> dict:
     asked = {k: v[-1] for k, v in query.items()}
     fields = {k: asked.get(k) or None for k in ("layout", "shape", "dtype", "swizzle", "access")}
     try:
-        return {"document": document(view_of(**fields))}
+        view = view_of(**fields)
+        check_size(view)
+        return {"document": document(view)}
     except LayoutError as e:
         return {"error": str(e), "code": e.code}
 

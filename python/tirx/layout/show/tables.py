@@ -22,6 +22,7 @@ SHORT = {
 _INNERMOST = ("laneid", "tid_in_wg", "tx", "wid_in_wg", "warpid", "wgid")
 _LINE_BITS = 128 * 8  # one word of each of the 32 banks of shared memory
 COLOURS = 8
+_PAGE, _BLOCK = 32768, 128  # a page of more cells is cut into blocks of columns (of lines in a linear memory)
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class Tables:
         columns = [flat[a :: len(self.axes)].tolist() for a in range(len(self.axes))]
         points = list(zip(*columns)) or [()] * _size(self.layout)
         distinct = list(dict.fromkeys(points))
-        cells = self._cells([list(c) for c in zip(*distinct)])
+        cells = self._cut(self._cells([list(c) for c in zip(*distinct)]))
         order = sorted(range(len(distinct)), key=cells.__getitem__)
         self.places = [distinct[i] for i in order]
         number = {p: i for i, p in enumerate(self.places)}
@@ -161,15 +162,32 @@ class Tables:
                 self.elements[i].append(x)
         self._pages([cells[i] for i in order])
 
+    def _cut(self, cells):
+        """Cells with the block of columns, or of lines, as a further page coordinate when one page is too large."""
+        rows, cols = {r for _, r, _ in cells}, {c for _, _, c in cells}
+        self.block = None
+        if len(rows) * len(cols) <= _PAGE:
+            return cells
+        self.block = _BLOCK * (self.line or 1)
+        return [(p + ((r if self.line else c) // self.block,), r, c) for p, r, c in cells]
+
     def _pages(self, cells):
-        rows, cols = _ticks({c[1] for c in cells}, self.line or 1), _ticks({c[2] for c in cells}, 1)
-        row_of, col_of = ({v: i for i, v in enumerate(t)} for t in (rows, cols))
-        width, blank = len(cols), [-1] * (len(rows) * len(cols))
-        grids = {page: blank[:] for page in dict.fromkeys(c[0] for c in cells)}
+        by_page: dict = {}
         for i, (page, r, c) in enumerate(cells):
-            grids[page][row_of[r] * width + col_of[c]] = i
-        self.pages = [Page(", ".join(f"{n} {v}" for n, v in zip(self.page_axes, page)), rows, cols, grid)
-                      for page, grid in grids.items()]  # fmt: skip
+            by_page.setdefault(page, []).append((i, r, c))
+        rows, cols = _ticks({c[1] for c in cells}, self.line or 1), _ticks({c[2] for c in cells}, 1)
+        self.pages = []
+        for page, inside in by_page.items():
+            mine = [[v for v in ticks if not self.block or v // self.block == page[-1]] if cut else ticks
+                    for ticks, cut in ((rows, self.line), (cols, not self.line))]  # fmt: skip
+            self.pages.append(Page(self._page_label(page, mine), *mine, _filled(inside, *mine)))
+
+    def _page_label(self, page, ticks):
+        names = [f"{n} {v}" for n, v in zip(self.page_axes, page)]
+        if self.block:
+            axis, mine = (self.row_axis, ticks[0]) if self.line else (self.col_axis, ticks[1])
+            names.append(f"{axis} {mine[0]} to {mine[-1] + (self.line or 1) - 1}")
+        return ", ".join(names)
 
     # ---- what the tables say about the layout ----
 
@@ -185,7 +203,8 @@ class Tables:
 
     def facts(self) -> list:
         """(what, value) pairs in words."""
-        out = [("elements", f"{self.size} of {self.bits} bits"),
+        width = f" of {self.bits} bits" if self.has_addresses else ""
+        out = [("elements", f"{self.size}{width}"),
                ("places", f"{len(self.places)}, {self.per_element} per element")]  # fmt: skip
         out += [(a.name, f"{a.low} to {a.high}" if a.high > a.low else f"{a.low}") for a in self.axes]
         shared = sum(len(e) > 1 for e in self.elements)
@@ -284,6 +303,15 @@ def _line(use, bits):
     """Elements per row of a drawn memory: 128 bytes, or all when there are fewer."""
     whole = max(1, _LINE_BITS // bits)
     return whole if use.low < 0 or use.high >= whole else use.high + 1
+
+
+def _filled(inside, rows, cols):
+    """Place numbers by position, -1 where nothing is."""
+    row_of, col_of = ({v: i for i, v in enumerate(t)} for t in (rows, cols))
+    grid = [-1] * (len(rows) * len(cols))
+    for i, r, c in inside:
+        grid[row_of[r] * len(cols) + col_of[c]] = i
+    return grid
 
 
 def _ticks(values, step):
