@@ -225,10 +225,28 @@ def _bit_facts():
     return [(b, c, ragged) for b in squares() for c in range(8) for ragged in (8, 5 + c % 3)]
 
 
+def _inverse(args, got):
+    """The points of the values, in the order of the points."""
+    return got == list(itertools.product(*map(range, args[0][0])))
+
+
+def _fibers():
+    return [(s, v) for s in radixes()[::2] for v in range(max(radix(s)) + 2)]
+
+
+def _fiber(spec, value):
+    points = itertools.product(*map(range, spec[0]))
+    return sorted(p for p, v in zip(points, radix(spec)) if v == value)
+
+
 MAP_OPS = [
     Op("map call", lambda: [(s,) for s in radixes()], lambda args, got: got == list(radix(args[0]))),
     Op("map compose", _radix_pairs, _after),
     Op("map normalize", _radix_pairs, _after),
+    Op("map try_inverse", lambda: [(s,) for s in radixes()], _inverse,
+       lambda args: len(set(radix(args[0]))) == len(radix(args[0]))),
+    Op("map preimage", _fibers, lambda args, got: got == _fiber(*args), lambda args: bool(_fiber(*args))),
+    Op("map image", lambda: [(s,) for s in radixes()], lambda args, n: n == len(set(radix(args[0])))),
     Op("map prove, strides", _radix_facts, _prove_radix, unsure=_open),
     Op("map prove, bits", _bit_facts, _prove_bits, unsure=_open),
     Op("map prove, no budget", _radix_facts, _prove_radix, unsure=_open),
@@ -269,6 +287,22 @@ def _normalize(outer, inner):
     return (lambda: both.normalize()), _values
 
 
+def _try_inverse(spec):
+    f = mixed_radix(spec)
+    return (lambda: f.try_inverse()), lambda inverse: [inverse(v) for v in radix(spec)]
+
+
+def _preimage(spec, value):
+    f = mixed_radix(spec)
+    wide = f.with_codomain(max(f.codomain[0], value + 1))
+    return (lambda: wide.preimage(value)), lambda fiber: sorted(fiber.table())
+
+
+def _image(spec):
+    f = mixed_radix(spec)
+    return (lambda: len(f.image())), int
+
+
 def _prove(make, **options):
     def prepare(*args):
         from tirx.layout.proof import prove
@@ -290,6 +324,9 @@ MAP = {
     "map call": _call,
     "map compose": _map_compose,
     "map normalize": _normalize,
+    "map try_inverse": _try_inverse,
+    "map preimage": _preimage,
+    "map image": _image,
     "map prove, strides": _prove(mixed_radix),
     "map prove, bits": _prove(bit_linear),
     "map prove, no budget": _prove(mixed_radix, budget=0),

@@ -35,7 +35,7 @@ def spoiled(answer):
         return {**answer, "m": answer.get("m", 0) + 1000}
     if isinstance(answer, tuple):
         return (spoiled(answer[0]), *answer[1:])
-    return [v + 1 for v in answer]
+    return [v + 1 if isinstance(v, int) else (*v[:-1], v[-1] + 1) for v in answer]
 
 
 def spoiling(prepare):
