@@ -229,14 +229,18 @@ def test_permutations_and_projections():
     assert p.surjective and p.injective.witness == ((1, 0), (0, 0))
 
 
-def test_a_registered_bijection_needs_no_formula():
-    name = "test_prove_mirror"
+def _mirror(name):
     register_transform(
         name,
         lambda params, x: (params[0] - 1 - x[0],),
         lambda params, y: (params[0] - 1 - y[0],),
         lambda params, domain, codomain: "x -> n-1-x" if domain == codomain == params else "",
     )
+    return name
+
+
+def test_a_registered_bijection_needs_no_formula():
+    name = _mirror("test_prove_mirror")
     f = Transform(name, (1 << 40,), 1 << 40)
     p = prove(f, budget=0)
     assert p.bijective and p.injective.argument == "x -> n-1-x"
@@ -278,6 +282,59 @@ def test_pieces():
     assert p.total and p.injective and p.bounds and p.surjective.witness == (big,)
     p = prove(far.with_codomain(2 * big), budget=0)
     assert p.total and p.injective and far(*p.bounds.witness) >= (2 * big,)
+
+
+def test_surjections_compose_only_where_the_boxes_meet():
+    inner = Transform(_mirror("test_prove_meets"), (4,), 4)
+    half = MixedRadix(((2, 3),), ((0, 1),), codomain=3)  # 0 0 1 1 2 2
+    assert prove(half, budget=0).surjective
+    assert check(half @ inner).surjective.status != "PROVEN"  # 1 1 0 0
+    assert check(half @ Transform("test_prove_meets", (6,), 6)).surjective
+
+
+def test_a_gap_of_one_is_a_gap():
+    p = check(MixedRadix((2, 3), (3, 1), codomain=6))
+    assert p.surjective
+    p = check(MixedRadix((2, 2), (3, 1), codomain=5))  # 0 1 3 4
+    assert p.surjective.status == "DISPROVEN"
+    p = check(MixedRadix((2, 2, 2), (4, 1, 1), codomain=7))  # 0 1 2 4 5 6
+    assert p.surjective.status != "PROVEN"
+
+
+def test_negative_values_are_not_shifted():
+    """x ^ -8 is -8 + x below 8: a bit form with the sign bit; // 4 is -2, -1, not a logical shift."""
+    p = check(index_map(8, lambda x: (x ^ -8) // 4 + 2, 2))
+    assert p.total and p.bounds.status != "DISPROVEN"
+    p = check(index_map(16, lambda x: ((x ^ -8) // 2) & 7, 8))
+    assert p.total and p.bounds
+
+
+def test_cuts_that_do_not_divide_each_other():
+    """x % 4 and x // 6 are digits each, but not of one mixed radix."""
+    for f in (
+        index_map(24, lambda x: (x % 4) * 4 + x // 6, 16),
+        index_map(24, lambda x: (x % 6) * 4 + x // 8, 24),
+        index_map((12, 2), lambda x, y: (x % 4) + 4 * (x // 6) + 8 * y, 16),
+        index_map(12, lambda x: [x % 4, x // 6], (4, 2)),
+        index_map(24, lambda x: 0 * (x // 4) + x % 6, 6),
+    ):
+        assert check(f).total
+
+
+@pytest.mark.parametrize("n", range(1, 20))
+def test_ragged_digits(n):
+    check(index_map(n, lambda x: (x % 4) * 2 + x // 4, 12))
+    check(index_map(n, lambda x: 20 - (x % 3) * 5 - x // 3, 21))
+    assert check(index_map(n, lambda x: (x % 4) * 5 + x // 4, 20)).injective
+
+
+def test_pieces_that_share_one_value():
+    f = Piecewise(
+        8,
+        [([(0, 4)], Identity(8)), ([(4, 8)], Translate(Identity(8), -1, codomain=8))],
+    )
+    p = check(f)
+    assert p.total and p.injective.status != "PROVEN" and prove(f).injective.witness == ((3,), (4,))
 
 
 # ---- random maps -----------------------------------------------------------------------------------

@@ -43,10 +43,11 @@ std::string SwizzleBijective(const std::vector<int64_t>& p, const std::vector<in
          std::to_string(block);
 }
 
+/*! Never destroyed: entries hold Python functions, which must not be released after Python ends. */
 std::map<std::string, TransformEntry>& Registry() {
-  static std::map<std::string, TransformEntry> registry{
+  static auto* registry = new std::map<std::string, TransformEntry>{
       {"xor_swizzle", {SwizzleFormula, SwizzleFormula, {}, {}, SwizzleBijective}}};
-  return registry;
+  return *registry;
 }
 
 }  // namespace
