@@ -1,6 +1,7 @@
 /*!
  * Registers layout maps with the FFI (compiled at -O1).
  */
+#include <tirx/layout/corr.h>
 #include <tirx/layout/inverse.h>
 #include <tirx/layout/map.h>
 #include <tvm/ffi/function.h>
@@ -174,6 +175,23 @@ TVM_FFI_STATIC_INIT_BLOCK() {
     auto* t = map.as<TransformMapNode>();
     return ffi::String(t ? layout::BijectionArgument(*t) : "");
   });
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  refl::ObjectDef<LayoutCorrNode>(refl::init(false))
+      .def_ro("left", &LayoutCorrNode::left)
+      .def_ro("right", &LayoutCorrNode::right);
+  refl::GlobalDef def;
+  def.def("tx.corr_make", [](LayoutMap left, LayoutMap right) { return LayoutCorr(left, right); });
+  def.def("tx.corr_compose",
+          [](LayoutCorr outer, LayoutCorr inner) { return layout::ComposeCorr(outer, inner); });
+  def.def("tx.corr_product", [](LayoutCorr a, LayoutCorr b) { return layout::ProductCorr(a, b); });
+  def.def("tx.corr_pairs",
+          [](LayoutCorr corr, int64_t budget) { return ToInts(layout::CorrPairs(corr, budget)); });
+  def.def("tx.corr_of", [](Layout l, Ints shape) { return layout::CorrOf(l, ToVector(shape)); });
+  def.def("tx.map_of", [](Layout l, Ints shape) { return layout::AsMap(l, ToVector(shape)); });
+  def.def("tx.map_to_tile", [](LayoutMap map) { return layout::ToTileLayout(map); });
+  def.def("tx.corr_to_tile", [](LayoutCorr corr) { return layout::CorrToTileLayout(corr); });
 }
 
 }  // namespace tirx

@@ -45,6 +45,10 @@ def recast(map=LINE, axis=0, bits=(32, 16)):
     return M.Recast(map, *bits, axis)
 
 
+def corr(left=LINE, right=LINE):
+    return M.LayoutCorr(left, right)
+
+
 TABLE = M.FiniteTable(4, 8, [0, 1, 2, 3])
 
 SAMPLES = {
@@ -62,6 +66,7 @@ SAMPLES = {
     "tx.LayoutMapPiecewise": lambda: M.Piecewise(4, [([(0, 2)], LINE), ([(2, 4)], LINE)]),
     "tx.LayoutMapIndexExpr": expr,
     "tx.LayoutMapFiniteTable": lambda: TABLE,
+    "tx.LayoutCorr": corr,
 }
 
 WIDE = M.MixedRadix((8,), (2,), codomain=16)
@@ -144,4 +149,5 @@ VARIANTS = {
         "codomain_box": lambda: M.FiniteTable(4, 9, [0, 1, 2, 3]),
         "values": lambda: M.FiniteTable(4, 8, [0, 1, 2, 4]),
     },
+    "tx.LayoutCorr": {"left": lambda: corr(left=SHIFTED), "right": lambda: corr(right=SHIFTED)},
 }

@@ -41,6 +41,7 @@ _ROOMS = {
         "Piecewise", "Product", "Project", "Recast", "Transform", "Translate", "index_map", "product",
         "register_transform",
     ),
+    "corr": ("LayoutCorr", "as_map", "corr_of", "to_layout"),
 }  # fmt: skip
 _LAZY = {name: module for module, names in _ROOMS.items() for name in names}
 

@@ -363,3 +363,11 @@ def _checked(forward, inverse, params, domain, codomain) -> str:
         if not inside or tuple(inverse(params, y)) != x:
             return ""
     return f"its inverse was checked at all {n} points"
+
+
+def __getattr__(name):
+    if name in ("LayoutCorr", "as_map", "corr_of", "to_layout"):
+        from . import corr
+
+        return getattr(corr, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

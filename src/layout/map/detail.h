@@ -34,6 +34,9 @@ int64_t DomainSizeWithin(const LayoutMap& map, int64_t budget, const std::string
 /*! An identity (or any map with such a form) written as MixedRadix. */
 LayoutMap MixedRadixOfIdentity(const LayoutMap& map);
 
+/*! Whether two maps have the same domain extents and equal mixed-radix normal forms. */
+bool SameForm(const LayoutMap& a, const LayoutMap& b);
+
 }  // namespace layout
 }  // namespace tirx
 #endif  // TIRX_LAYOUT_MAP_DETAIL_H_

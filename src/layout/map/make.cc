@@ -174,8 +174,9 @@ LayoutMap MixedRadix(const IntRows& shape, const ffi::Array<IntRows>& stride, co
     extents.push_back(n);
   }
   if (codomain) CheckCount(codomain->rank(), offset.size(), "codomain axes");
-  auto node = Make<MixedRadixMapNode>(
-      IndexBox(extents), codomain ? *codomain : IndexBox(ReachOf(shape, stride, offset)));
+  auto node =
+      Make<MixedRadixMapNode>(IndexBox(ToInts(extents), names),
+                              codomain ? *codomain : IndexBox(ReachOf(shape, stride, offset)));
   node->shape = shape;
   node->stride = stride;
   node->offset = offset;

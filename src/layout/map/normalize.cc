@@ -188,6 +188,11 @@ LayoutMap MixedRadixOfIdentity(const LayoutMap& map) {
   return Radix(*ToMixedRadix(ToIndexDag(map)), map);
 }
 
+bool SameForm(const LayoutMap& a, const LayoutMap& b) {
+  auto x = ToMixedRadix(ToIndexDag(a)), y = ToMixedRadix(ToIndexDag(b));
+  return x && y && x->digits == y->digits && x->strides == y->strides && x->offset == y->offset;
+}
+
 LayoutMap Normalize(const LayoutMap& map) {
   if (map.as<IdentityMapNode>()) return map;
   if (Maybe flat = Flat(map)) return *flat;
