@@ -52,9 +52,9 @@ def composition(a, b, *, opaque=False, budget=BUDGET, analyzer=None, guards=None
         return compose_composed(a, b, opaque=opaque, budget=budget, analyzer=analyzer, guards=guards)
     b = as_layout(b)
     need_nonnegative(b, "the right side of a composition")
-    if not (a.is_static() and b.is_static()):
-        return _symbolic(a, b, analyzer, guards)
-    return _static(a, b, opaque, budget)
+    if a.is_static() and b.is_static():
+        return _static(a, b, opaque, budget)
+    return _symbolic(a, b, analyzer, guards)
 
 
 def _by_mode(a, tiler, **options):
@@ -78,37 +78,41 @@ def _by_mode(a, tiler, **options):
 
 
 def _static(a, b, opaque, budget):
-    modes = merged_open(a.leaves())
-    result, sure = _from_leaves(modes, b, budget)
+    modes, leaves = merged_open(a.leaves()), b.leaves()
+    parts, sure, stuck = _from_leaves(modes, leaves, budget)
+    result, wrong = (None, None) if stuck else (nest(parts, b.shape), None)
     if result is not None and not sure:
-        result = _checked(modes, b, result, budget)
-    if result is not None:
+        wrong = first_difference(modes, b, result) if b.size() <= budget else "undecided"
+    if result is not None and wrong is None:
         return result
     if opaque:
         from .composed import ComposedLayout
 
         return ComposedLayout(a, 0, b)
-    _explain(modes, a, b, budget)
+    if stuck:
+        _explain_leaf(a, b, budget, *stuck)
+    _explain_carry(modes, a, b, budget, result, wrong)
 
 
-def _from_leaves(modes, b, budget):
-    """(the sum of the leaves' results, whether it is known to be A o B); (None, _) when a leaf has none."""
+def _from_leaves(modes, leaves, budget):
+    """(pieces of every leaf, whether their sum is known to be A o B, None), or (None, False, the leaf that has no
+    layout with its values, None past the budget)."""
     digits, sure, parts = [0] * len(modes), True, []
-    leaves = b.leaves()
     for n, r in leaves:
         pieces = _walk(modes, n, r)
         if pieces is None:
-            found = flat_from_values([value_at(modes, r * i) for i in range(n)]) if n <= budget else None
+            values = [value_at(modes, r * i) for i in range(n)] if n <= budget else None
+            found = values and flat_from_values(values)
             if found is None:
-                return None, False
+                return None, False, (n, r, values)
             parts.append(found)
             sure = len(leaves) == 1
             continue
         for i, c, extent, _ in pieces:
             digits[i] += c * (extent - 1)
         parts.append([(extent, stride) for _, _, extent, stride in pieces])
-    sure = sure and all(total < extent for total, (extent, _) in list(zip(digits, modes))[:-1])
-    return nest(parts, b.shape), sure
+    carries = any(total >= mode[0] for total, mode in zip(digits, modes[:-1]))
+    return parts, sure and not carries, None
 
 
 def _walk(modes, n, r):
@@ -132,14 +136,6 @@ def _walk(modes, n, r):
     return [*pieces, (len(modes) - 1, c, n, c * modes[-1][1])]
 
 
-def _checked(modes, b, result, budget):
-    """`result` when its values are those of A o B, else None; also None past the budget."""
-    if b.size() > budget:
-        return None
-    wrong = first_difference(modes, b, result)
-    return result if wrong is None else None
-
-
 def first_difference(modes, b, result):
     """The first index where `result` is not A o B, or None."""
     for x, (at, value) in enumerate(zip(b.values(), result.values())):
@@ -148,26 +144,27 @@ def first_difference(modes, b, result):
     return None
 
 
-def _explain(modes, a, b, budget):
-    """Raises the refusal: which leaf, or which index, and whether it is impossible or undecided."""
-    for n, r in b.leaves():
-        if _walk(modes, n, r) is None:
-            if n > budget:
-                _undecided(a, b, f"the values of {n}:{r} are past the budget of {budget}")
-            values = [value_at(modes, r * i) for i in range(n)]
-            if flat_from_values(values) is None:
-                shown = ", ".join(map(str, values[:8])) + (", ..." if n > 8 else "")
-                refuse(f"no layout is {a} o {n}:{r}", "not-composable", f"values {shown} in {a} o {b}",
-                       "a step that stays in a mode or leaves it on whole digits: c | M and (M/c) | n",
-                       "opaque=True gives the composed map")  # fmt: skip
-    if b.size() > budget:
+def _explain_leaf(a, b, budget, n, r, values):
+    """Raises: the leaf n:r is no layout, or has too many values to tell."""
+    if values is None:
+        _undecided(a, b, f"the values of {n}:{r} are past the budget of {budget}")
+    shown = ", ".join(map(str, values[:8])) + (", ..." if n > 8 else "")
+    where = "" if b.shape == n else f" of {b}"
+    refuse(f"no layout is {a} o {n}:{r}{where}", "not-composable", f"values {shown}",
+           "a step that stays in a mode or leaves it on whole digits: c | M and (M/c) | n",
+           "opaque=True gives the composed map")  # fmt: skip
+
+
+def _explain_carry(modes, a, b, budget, result, wrong):
+    """Raises: modes of B carry into each other at index `wrong`, or may do so."""
+    if wrong == "undecided":
         _undecided(
-            a, b, f"{b.size()} values, past the budget of {budget}, where modes of B carry into each other"
+            a,
+            b,
+            f"{b.size()} values, past the budget of {budget}, where modes of B may carry into each other",
         )
-    result, _ = _from_leaves(modes, b, budget)
-    x = first_difference(modes, b, result)
     refuse(f"modes of {b} carry into each other in {a}", "not-composable",
-           f"index {x}: {value_at(modes, b.at(x))}, the modes alone give {result.at(x)}",
+           f"index {wrong}: {value_at(modes, b.at(wrong))}, the modes alone give {result.at(wrong)}",
            "modes of B whose digits in A add up without carry", "opaque=True gives the composed map")  # fmt: skip
 
 

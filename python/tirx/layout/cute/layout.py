@@ -16,9 +16,10 @@ class CuteLayout:
     extents below 1, tuples that are not congruent and coordinates outside.
     """
 
-    __slots__ = ("shape", "stride")
+    __slots__ = ("shape", "stride", "_leaves", "_static")
 
     def __init__(self, shape, stride=None):
+        self._leaves = self._static = None
         self.shape = tuples.normal(shape, "shape")
         if any(type(e) is int and e < 1 for e in flatten(self.shape)):
             refuse(
@@ -58,13 +59,17 @@ class CuteLayout:
         """The top-level modes as layouts."""
         return [self[i] for i in range(len(self))]
 
-    def leaves(self) -> list:
+    def leaves(self) -> tuple:
         """(extent, stride) of every leaf, fastest first."""
-        return list(zip(flatten(self.shape), flatten(self.stride)))
+        if self._leaves is None:
+            self._leaves = tuple(zip(flatten(self.shape), flatten(self.stride)))
+        return self._leaves
 
     def is_static(self) -> bool:
         """Whether all extents and strides are ints."""
-        return tuples.is_static(self.shape) and tuples.is_static(self.stride)
+        if self._static is None:
+            self._static = all(type(v) is int for leaf in self.leaves() for v in leaf)
+        return self._static
 
     def size(self):
         """Number of elements of the domain."""
@@ -129,7 +134,7 @@ class CuteLayout:
 def _make(shape, stride) -> CuteLayout:
     """From parts known to be normal and congruent."""
     layout = object.__new__(CuteLayout)
-    layout.shape, layout.stride = shape, stride
+    layout.shape, layout.stride, layout._leaves, layout._static = shape, stride, None, None
     return layout
 
 

@@ -82,8 +82,3 @@ def text(x) -> str:
     if not isinstance(x, tuple):
         return str(x)
     return f"({','.join(map(text, x))}{',' * (len(x) == 1)})"
-
-
-def is_static(x) -> bool:
-    """Whether all leaves are ints."""
-    return type(x) is int or (isinstance(x, tuple) and all(map(is_static, x)))
