@@ -263,6 +263,35 @@ def test_facts_discharge_guards():
     )
 
 
+@pytest.mark.parametrize(
+    "a, tiler",
+    [
+        (CuteLayout(M, D), CuteLayout(4)),
+        (CuteLayout((M, 6), (6, 1)), (4, 3)),
+        (CuteLayout((4, M), (1, D)), CuteLayout((2, 2), (1, 4))),
+        (CuteLayout((M, 12), (D, 1)), (None, CuteLayout(3, 4))),
+    ],
+)
+def test_symbolic_divide_is_exact_where_its_guards_hold(a, tiler):
+    guards, held = [], 0
+    got = logical_divide(a, tiler, guards=guards)
+    for m, d in itertools.product(range(1, 17), range(0, 20, 3)):
+        holds = all(eval(str(g), {}, {"m": m, "d": d}) for g in guards)
+        truth = refused_or(logical_divide, fill(a, m=m, d=d), tiler)
+        held += holds
+        assert not holds or values(fill(got, m=m, d=d)) == values(truth)
+    assert held >= 14
+
+
+def test_symbolic_ragged_divide():
+    tiles = logical_divide(CuteLayout(M, 3), 4, ragged=True)
+    assert str(tiles.index) == "(4,(m + 3) // 4):(1,4)" and tiles.limit.same_as(M)
+    assert refused(logical_divide, CuteLayout(M), 4).code == "unproved"
+    facts = Analyzer()
+    facts.bind_modular(M, 8)
+    assert str(logical_divide(CuteLayout(M), 4, analyzer=facts)) == "(4,m // 4):(1,4)"
+
+
 def test_symbolic_evaluation_and_coalesce():
     layout = CuteLayout((4, M), (1, 4))
     assert str(layout.size()) == "4 * m" and str(coalesce(layout)) == "4 * m:1"

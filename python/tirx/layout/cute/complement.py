@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 
+from ... import ir as _ir
 from .layout import CuteLayout, from_leaves, make_layout, merged, need_nonnegative, need_static, nest
+from .symbolic import Judge, settle
 from .tuples import refuse
 
 
-def complement(layout, codomain=None, *, round_up=False) -> CuteLayout:
+def complement(layout, codomain=None, *, round_up=False, analyzer=None, guards=None) -> CuteLayout:
     """The layout L* with strictly rising values such that (x, y) -> L(x) + L*(y) is a bijection onto
     [0, codomain), the unit and stride-0 modes of L left out. Without `codomain` the smallest one.
 
     With the modes sorted by stride each M_i * d_i must divide d_(i+1), and the last one `codomain`, or LayoutError.
     `round_up` replaces the last condition: L* then covers [0, n) with n the next multiple, past `codomain`.
+    `codomain` may be an expression; `analyzer` and `guards` then are composition's.
     """
     need_static(layout, "complement")
     need_nonnegative(layout, "complement")
@@ -26,8 +29,31 @@ def complement(layout, codomain=None, *, round_up=False) -> CuteLayout:
         if stride > done:
             out.append((stride // done, done))
         done = extent * stride
+    if codomain is not None and type(codomain) is not int:
+        copies = _symbolic_copies(layout, done, codomain, round_up, analyzer, guards)
+        return from_leaves([*merged(out), (copies, done)])
     out += _rest(layout, done, codomain, round_up)
     return from_leaves(merged(out))
+
+
+def _symbolic_copies(layout, done, codomain, round_up, analyzer, guards):
+    """codomain / done, under the condition that it is whole; with `round_up` the next integer."""
+    if not isinstance(codomain, _ir.PrimExpr):
+        refuse(
+            "a codomain is a number of places",
+            "bad-codomain",
+            repr(codomain),
+            "an int or an integer expression",
+        )
+    if round_up:
+        codomain = codomain + (done - 1)
+    with Judge(analyzer, positive=[codomain]) as judge:
+        if not round_up:
+            judge.assume(
+                codomain % done == 0, "the layout does not fill its codomain in whole copies", layout
+            )
+        settle(judge.guards, guards, f"the complement of {layout} in {codomain}")
+        return judge.simple(codomain // done)
 
 
 def _rest(layout, done, codomain, round_up):
@@ -61,7 +87,7 @@ class Ragged:
         return self.index(*coord) < self.limit
 
     def __call__(self, *coord):
-        if not self.valid(*coord):
+        if self.valid(*coord) is False:  # an expression is the caller's to guard
             refuse("the element does not exist", "out-of-range", f"position {self.index(*coord)} at {coord}",
                    f"a position below {self.limit}", "ask valid(*coord) first")  # fmt: skip
         return self.layout(*coord)

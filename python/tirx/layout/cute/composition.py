@@ -177,13 +177,9 @@ def _undecided(a, b, why):
 
 
 def _symbolic(a, b, analyzer, guards):
-    from .symbolic import compose_leaves
+    from .symbolic import compose_leaves, settle
 
     shown = f"{a} o {b}"
     parts, open_conditions = compose_leaves(merged_open(a.leaves()), b.leaves(), analyzer, shown)
-    if open_conditions and guards is None:
-        refuse("the composition depends on symbols", "unproved", shown, " and ".join(map(str, open_conditions)),
-               "pass analyzer= with facts, or guards=[] to receive the conditions")  # fmt: skip
-    if guards is not None:
-        guards.extend(open_conditions)
+    settle(open_conditions, guards, shown)
     return nest(parts, b.shape)

@@ -8,22 +8,23 @@ from .layout import CuteLayout, as_layout, make_layout
 from .tuples import refuse
 
 
-def logical_divide(a, tiler, *, ragged=False, opaque=False, budget=BUDGET):
+def logical_divide(a, tiler, *, ragged=False, opaque=False, budget=BUDGET, analyzer=None, guards=None):
     """(tile, rest): A o (B, complement(B, size(A))), a permutation of A's elements whose first mode is A o B.
 
     `tiler` is a CuteLayout, an integer, or a tuple of these and None: then mode i of A is divided by its entry
     and modes with None or past the end stay. Refuses as complement and composition do; `opaque` is composition's.
     `ragged=True` accepts tiles that do not fill A and gives a Ragged, whose predicate says what exists.
+    A may have symbols, with composition's `analyzer` and `guards`; the tiler is static.
     """
     if isinstance(tiler, (tuple, list)):
-        return _by_mode(a, tiler, ragged, opaque, budget)
-    b = as_layout(tiler)
-    index = make_layout(b, complement(b, a.size(), round_up=ragged))
-    tiles = composition(a, index, opaque=opaque, budget=budget)
+        return _by_mode(a, tiler, ragged, opaque, budget=budget, analyzer=analyzer, guards=guards)
+    b, symbols = as_layout(tiler), {"analyzer": analyzer, "guards": guards}
+    index = make_layout(b, complement(b, a.size(), round_up=ragged, **symbols))
+    tiles = composition(a, index, opaque=opaque, budget=budget, **symbols)
     return Ragged(tiles, index, a.size()) if ragged else tiles
 
 
-def _by_mode(a, tiler, ragged, opaque, budget):
+def _by_mode(a, tiler, ragged, opaque, **options):
     if ragged or opaque:
         refuse("ragged and opaque divides take one tiler", "bad-tiler", f"a tuple of {len(tiler)}",
                "a CuteLayout or an integer", "divide the modes one by one")  # fmt: skip
@@ -34,7 +35,7 @@ def _by_mode(a, tiler, ragged, opaque, budget):
             f"{len(tiler)} for {a}",
             f"at most {len(a)}",
         )
-    parts = [m if t is None else logical_divide(m, t, budget=budget) for m, t in zip(a.modes(), tiler)]
+    parts = [m if t is None else logical_divide(m, t, **options) for m, t in zip(a.modes(), tiler)]
     return make_layout(*parts, *a.modes()[len(tiler) :])
 
 

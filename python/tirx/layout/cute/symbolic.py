@@ -14,6 +14,15 @@ def proved_equal(a, b) -> bool:
     return bool(_api.analyzer_can_prove_equal(_api.Analyzer(), a, b))
 
 
+def settle(found, guards, shown):
+    """Hands open conditions to the caller's list, or refuses where he gave none."""
+    if found and guards is None:
+        refuse("the result depends on symbols", "unproved", shown, " and ".join(map(str, found)),
+               "pass analyzer= with facts, or guards=[] to receive the conditions")  # fmt: skip
+    if guards is not None:
+        guards.extend(found)
+
+
 class Judge:
     """Decides conditions for `with Judge(...) as judge`. An open condition that is `assume`d becomes one of
     `guards`; where all of them hold, what was concluded is exact."""
