@@ -80,9 +80,11 @@ class CuteLayout:
         return cosize(self)
 
     def __call__(self, *coord):
-        coord = tuples.normal(coord[0] if len(coord) == 1 else coord, "coordinate")
+        coord = coord[0] if len(coord) == 1 else coord
+        if type(coord) is not int:
+            coord = tuples.normal(coord, "coordinate")
         _check_inside(coord, self.shape)
-        return crd2idx(coord, self.shape, self.stride)
+        return self.at(coord) if type(coord) is int else crd2idx(coord, self.shape, self.stride)
 
     def at(self, x):
         """The value at a linear index that may be past the end: the last leaf is unbounded."""
