@@ -59,9 +59,11 @@ class Page:
             Select(select).select_by_value(value)
 
     def type(self, name, text):
-        field = self.cell(name)
-        field.clear()
-        field.send_keys(text + "\n")
+        from selenium.webdriver import Keys
+
+        self.cell(name).send_keys(
+            Keys.CONTROL + "a", Keys.NULL, text + "\n"
+        )  # clear() would ask for nothing first
 
     def press(self, *keys):
         from selenium.webdriver import ActionChains, Keys
@@ -318,6 +320,23 @@ def test_bank_counts_of_every_choice(saved):
                 assert ("conflict-free" in text) == (total == len(want))
                 tried, conflicts = tried + 1, conflicts + (total > len(want))
     assert tried == 48 and 10 < conflicts < 40
+
+
+@pytest.mark.slow
+def test_bank_counts_of_another_shape(saved):
+    """The same addresses, read as a tile of other rows."""
+    page = saved(View(read_layout("S[(8, 4, 16):(64, 16, 1)]"), (32, 16), "float32"))
+    names = page.js("return [...document.getElementById('shape').options].map((o) => o.text)")
+    for shape in ((8, 64), (32, 16)):
+        page.choose("shape", str(names.index(" x ".join(map(str, shape)))))
+        for swizzle in ("none", "64B"):
+            page.choose("swizzle", swizzle)
+            for access in ("row", "row16", "column", "rows8"):
+                page.choose("access", access)
+                want = brute_force(shape, 32, swizzle, access)
+                assert [[n for n, _ in p] for p in page.js(_READ_BANKS)] == [
+                    list(b.values()) for _, b in want
+                ]
 
 
 @pytest.mark.slow

@@ -352,7 +352,6 @@ function prepareEditing() {
     : `This saved page holds the choices below. To edit the notation, have the page served: <code>${command}</code>`;
   if (!data.served) return;
   for (const id of ["notation", "other", "lanes"]) $(id).addEventListener("change", ask);
-  $("controls").addEventListener("submit", (e) => { e.preventDefault(); ask(); });
 }
 
 // ---- start ----
