@@ -75,14 +75,27 @@ class LayoutProof:
         return "\n".join(f"{name:10} {getattr(self, name)!r}" for name in FACTS)
 
 
-def prove(f, budget=FINITE_BUDGET) -> LayoutProof:
+def prove(f, budget=FINITE_BUDGET, exact=None) -> LayoutProof:
     """The four facts of the LayoutMap `f`.
 
     `budget` is the number of points that may be enumerated for a part of the map that no argument decides, at
-    most FINITE_BUDGET; 0 never enumerates. Raises LayoutError for a negative budget.
+    most FINITE_BUDGET; 0 never enumerates. `exact="isl"` asks the integer-set library (see tirx.layout.isl) about
+    what is still UNKNOWN. Raises LayoutError for a negative budget or an unknown back end.
     """
     _check(budget)
-    return _proof(_api.layout_prove(f, budget))
+    if exact not in (None, "isl"):
+        raise LayoutError(
+            "no such exact back end", code="bad-argument", found=repr(exact), required='None or "isl"'
+        )
+    found = _proof(_api.layout_prove(f, budget))
+    if exact == "isl":
+        from .isl import exact_proof
+
+        missing = [name for name in FACTS if getattr(found, name).status == "UNKNOWN"]
+        more = exact_proof(f, missing) if missing else None
+        for name in missing:
+            setattr(found, name, getattr(more, name))
+    return found
 
 
 def analyze_finite(f, budget=FINITE_BUDGET) -> LayoutProof:
