@@ -186,11 +186,11 @@ TVM_FFI_STATIC_INIT_BLOCK() {
             return OrNone(layout::TileInnerOf(tiled, outer, ts, os, FactsOf(a)));
           });
   def.def("tx.layout_sum_left_of",
-          [](TileLayout sum, TileLayout right, Shape s, Shape rs, MaybeAnalyzer a) {
+          [](Layout sum, Layout right, Shape s, Shape rs, MaybeAnalyzer a) {
             return OrNone(layout::DirectSumLeftOf(sum, right, s, rs, FactsOf(a)));
           });
   def.def("tx.layout_sum_right_of",
-          [](TileLayout sum, TileLayout left, Shape s, Shape ls, MaybeAnalyzer a) {
+          [](Layout sum, TileLayout left, Shape s, Shape ls, MaybeAnalyzer a) {
             return OrNone(layout::DirectSumRightOf(sum, left, s, ls, FactsOf(a)));
           });
   def.def("tx.layout_pack",

@@ -25,18 +25,23 @@ Num Swizzle(const ComposeLayoutNode& c, const Num& m, Prover& prover) {
   return Num(BitXor(m.expr(), key.expr()));
 }
 
-Num SwizzledSpan(const ComposeLayoutNode& c, const Form& tile, Facts facts) {
-  Prover prover(facts);
-  // f permutes chunks inside aligned blocks of 2^(M+B) elements.
-  int64_t block = int64_t{1} << (c.per_element + c.swizzle_len);
-  Num low = tile.OffsetOn(kMemoryAxis),
-      reach = Reach(tile.shard, kMemoryAxis) + Reach(tile.replica, kMemoryAxis);
+Num LowestAddress(const Form& tile) {
+  Num low = tile.OffsetOn(kMemoryAxis);
   for (const auto* list : {&tile.shard, &tile.replica}) {
     for (const Step& s : *list) {
       bool negative = s.axis == kMemoryAxis && s.stride.IsConst() && s.stride.value() < 0;
       if (negative) low = low + s.stride * (s.extent - 1);
     }
   }
+  return low;
+}
+
+Num SwizzledSpan(const ComposeLayoutNode& c, const Form& tile, Facts facts) {
+  Prover prover(facts);
+  // f permutes chunks inside aligned blocks of 2^(M+B) elements.
+  int64_t block = int64_t{1} << (c.per_element + c.swizzle_len);
+  Num low = LowestAddress(tile),
+      reach = Reach(tile.shard, kMemoryAxis) + Reach(tile.replica, kMemoryAxis);
   if (!low.IsConst() && !prover.Divides(block, low)) {
     Diag("layout", "unproved", {})
         .Message("the span of a swizzled layout needs an offset of whole swizzle blocks")

@@ -15,7 +15,9 @@ int64_t SwizzlePeriod(const ComposeLayoutNode& c);
 int64_t SwizzleAddress(const ComposeLayoutNode& c, int64_t m);
 /*! For a symbolic coordinate an expression with one xor. */
 Num Swizzle(const ComposeLayoutNode& c, const Num& m, Prover& prover);
-/*! Span of the addresses: exact when the tile is static and small, else whole periods. */
+/*! Smallest coordinate on m of a tile without its swizzle. */
+Num LowestAddress(const Form& tile);
+/*! Span of the addresses in whole blocks of 2^(M+B). */
 Num SwizzledSpan(const ComposeLayoutNode& c, const Form& tile, Facts facts);
 
 /*! The normal form of a static swizzled layout: see compose_normal.cc. */

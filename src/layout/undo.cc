@@ -229,24 +229,61 @@ bool WholePeriods(const Layout& swizzled, const Form& added, Prover& prover) {
                      [&](const auto& o) { return whole(o.first, o.second); });
 }
 
+Layout SwizzledAs(const Layout& like, const TileLayout& tile) {
+  auto* c = like.as<ComposeLayoutNode>();
+  if (!c) return tile;
+  return ComposeLayout(c->per_element, c->swizzle_len, c->atom_len, tile);
+}
+
 /*!
- * Reach of the unknown inner replicas on `axis`. With d the reach of its digits and rho that of the
+ * Reach r of the unknown inner replicas on `axis`. With d the reach of its digits and rho that of the
  * outer replicas, reach(R_T) = r + (d + r + 1) * rho determines r.
  */
-std::optional<Num> InnerReplicaReach(const Form& sum, const std::vector<Step>& inner,
-                                     const Form& outer, AxisId axis, Prover& prover) {
+std::optional<Num> InnerReplicaReach(const Form& sum, const Form& inner, const Form& outer,
+                                     AxisId axis, Prover& prover) {
   Num rho = Reach(outer.replica, axis);
-  Num rest = Reach(sum.replica, axis) - (Reach(inner, axis) + 1) * rho;
+  Num rest = Reach(sum.replica, axis) - (Reach(inner.shard, axis) + 1) * rho;
   if (rest.IsConst() && rest.value() < 0) return std::nullopt;
   if (!prover.Divides(rho + 1, rest)) return std::nullopt;
   return prover.Div(rest, rho + 1);
 }
 
-}  // namespace
+/*! The same on m under a swizzle, whose spans are whole blocks: b of them with b * (1 + rho) - 1 =
+ *  (into + d + reach(R_T)) / block, where `into` is where the inner starts in its block. */
+std::optional<Num> SwizzledReplicaReach(const ComposeLayoutNode& c, const Form& sum,
+                                        const Form& inner, const Form& outer, Prover& prover) {
+  Num rho = Reach(outer.replica, kMemoryAxis), whole = Reach(sum.replica, kMemoryAxis);
+  if (rho.Is(0)) return whole;
+  Num block = int64_t{1} << (c.per_element + c.swizzle_len);
+  Num last = prover.Mod(LowestAddress(inner), block) + Reach(inner.shard, kMemoryAxis) + whole;
+  Num blocks = prover.Div(last, block) + 1;
+  if (!prover.Divides(rho + 1, blocks)) return std::nullopt;
+  Num rest = whole - prover.Div(blocks, rho + 1) * block * rho;
+  if (rest.IsConst() && rest.value() < 0) return std::nullopt;
+  return rest;
+}
 
-std::optional<TileLayout> TileOuterOf(const Layout& tiled, const Layout& inner,
-                                      const Shape& tiled_shape, const Shape& inner_shape,
-                                      Facts facts) {
+/*! A stand-in for the inner layout that has its spans: its digits, the reach of its replicas, and (for
+ *  a swizzle, up to whole blocks) its offset on m. */
+std::optional<Form> SpansOfInner(const Undo& undo, const Form& outer, const Layout& tiled,
+                                 Prover& prover) {
+  Form unit;
+  unit.shard = undo.Digits(1);
+  auto* c = tiled.as<ComposeLayoutNode>();
+  if (c) unit.AddOffset(kMemoryAxis, undo.sum().OffsetOn(kMemoryAxis));
+  for (AxisId axis : ReplicaAxes(undo.sum(), outer)) {
+    auto reach = c && axis == kMemoryAxis
+                     ? SwizzledReplicaReach(*c, undo.sum(), unit, outer, prover)
+                     : InnerReplicaReach(undo.sum(), unit, outer, axis, prover);
+    if (!reach) return std::nullopt;
+    unit.replica.push_back({*reach + 1, 1, axis});
+  }
+  return unit;
+}
+
+std::optional<TileLayout> FindTileOuter(const Layout& tiled, const Layout& inner,
+                                        const Shape& tiled_shape, const Shape& inner_shape,
+                                        Facts facts) {
   CheckSameSwizzle(tiled, inner);
   Prover prover(facts);
   std::vector<Num> is = ToNums(inner_shape);
@@ -263,41 +300,29 @@ std::optional<TileLayout> TileOuterOf(const Layout& tiled, const Layout& inner,
   return AsLayout(Unscaled(*scaled, inner, facts, prover), prover);
 }
 
-std::optional<Layout> TileInnerOf(const Layout& tiled, const TileLayout& outer,
-                                  const Shape& tiled_shape, const Shape& outer_shape, Facts facts) {
+std::optional<Layout> FindTileInner(const Layout& tiled, const TileLayout& outer,
+                                    const Shape& tiled_shape, const Shape& outer_shape,
+                                    Facts facts) {
   Prover prover(facts);
   std::vector<Num> os = ToNums(outer_shape);
   auto is = Quotients(ToNums(tiled_shape), os, prover);
   if (!is) return std::nullopt;
   Undo undo(Form::Of(TileOf(tiled)), os, *is, prover);
   if (!undo.ok()) return std::nullopt;
-  // A stand-in for the inner layout that has its spans: digits and the reach of its replicas.
-  Form known = CanonicalForm(Form::Of(outer), prover), unit;
-  unit.shard = undo.Digits(1);
-  for (AxisId axis : ReplicaAxes(undo.sum(), known)) {
-    auto reach = InnerReplicaReach(undo.sum(), unit.shard, known, axis, prover);
-    if (!reach) return std::nullopt;
-    unit.replica.push_back({*reach + 1, 1, axis});
-  }
-  Layout stand_in = unit.ToLayout();
-  if (auto* c = tiled.as<ComposeLayoutNode>()) {
-    stand_in = ComposeLayout(c->per_element, c->swizzle_len, c->atom_len, unit.ToLayout());
-  }
+  Form known = CanonicalForm(Form::Of(outer), prover);
+  auto unit = SpansOfInner(undo, known, tiled, prover);
+  if (!unit) return std::nullopt;
+  Layout stand_in = SwizzledAs(tiled, unit->ToLayout());
   Form scaled = ScaledBySpan(known, stand_in, facts);
   if (!WholePeriods(stand_in, scaled, prover)) return std::nullopt;
   auto wanted = [&](AxisId axis) {
-    Num reach = Reach(unit.replica, axis);
+    Num reach = Reach(unit->replica, axis);
     return Wanted{1, reach.IsConst() ? reach.value() : INT64_MAX};
   };
   auto rest = AsLayout(undo.Rest(1, scaled, os, wanted), prover);
   if (!rest) return std::nullopt;
-  if (auto* c = tiled.as<ComposeLayoutNode>()) {
-    return ComposeLayout(c->per_element, c->swizzle_len, c->atom_len, *rest);
-  }
-  return *rest;
+  return SwizzledAs(tiled, *rest);
 }
-
-namespace {
 
 /*! Extents at even (0) or odd (1) positions of an interleaved shape. */
 std::vector<Num> Side(const Shape& interleaved, size_t rank, size_t side) {
@@ -314,29 +339,85 @@ std::vector<Num> Side(const Shape& interleaved, size_t rank, size_t side) {
   return out;
 }
 
-std::optional<TileLayout> DirectSumOther(const TileLayout& sum, const TileLayout& known,
-                                         const Shape& shape, const Shape& known_shape, size_t side,
-                                         Facts facts) {
-  Prover prover(facts);
+std::optional<Form> DirectSumOther(const Form& sum, const Form& known, const Shape& shape,
+                                   const Shape& known_shape, size_t side, Prover& prover) {
   std::vector<Num> l = Side(shape, known_shape.size(), 0), r = Side(shape, known_shape.size(), 1);
-  Undo undo(Form::Of(sum), l, r, prover);
+  Undo undo(sum, l, r, prover);
   if (!undo.ok()) return std::nullopt;
   auto any = [](AxisId) { return Wanted{}; };
-  return AsLayout(undo.Rest(side, Form::Of(known), ToNums(known_shape), any), prover);
+  return undo.Rest(side, known, ToNums(known_shape), any);
+}
+
+/*! "None" is an answer only when everything is constant. */
+void CheckStatic(std::initializer_list<Layout> layouts, std::initializer_list<Shape> shapes) {
+  std::string found;
+  for (const Layout& l : layouts) {
+    if (!Form::Of(TileOf(l)).IsStatic()) found += (found.empty() ? "" : "; ") + LayoutText(l);
+  }
+  for (const Shape& shape : shapes) {
+    for (const PrimExpr& e : shape) {
+      if (!AsInt(e)) found += (found.empty() ? "extent " : "; extent ") + Text(e);
+    }
+  }
+  if (found.empty()) return;
+  Diag("layout", "unproved", {})
+      .Message("the layout could be shown neither to be such a combination nor to be none")
+      .Found(found)
+      .Required("static layouts and shapes, or facts that make extents, strides and offsets equal")
+      .Throw();
+}
+
+std::optional<TileLayout> FindSumLeft(const Layout& sum, const Layout& right, const Shape& shape,
+                                      const Shape& right_shape, Facts facts) {
+  CheckSameSwizzle(sum, right);
+  Prover prover(facts);
+  auto left =
+      DirectSumOther(Form::Of(TileOf(sum)), Form::Of(TileOf(right)), shape, right_shape, 0, prover);
+  if (!left || !WholePeriods(right, *left, prover)) return std::nullopt;
+  return AsLayout(left, prover);
+}
+
+std::optional<Layout> FindSumRight(const Layout& sum, const TileLayout& left, const Shape& shape,
+                                   const Shape& left_shape, Facts facts) {
+  Prover prover(facts);
+  Form known = Form::Of(left);
+  if (!WholePeriods(sum, known, prover)) return std::nullopt;
+  auto right =
+      AsLayout(DirectSumOther(Form::Of(TileOf(sum)), known, shape, left_shape, 1, prover), prover);
+  if (!right) return std::nullopt;
+  return SwizzledAs(sum, *right);
 }
 
 }  // namespace
 
-std::optional<TileLayout> DirectSumLeftOf(const TileLayout& sum, const TileLayout& right,
-                                          const Shape& shape, const Shape& right_shape,
-                                          Facts facts) {
-  return DirectSumOther(sum, right, shape, right_shape, 0, facts);
+std::optional<TileLayout> TileOuterOf(const Layout& tiled, const Layout& inner,
+                                      const Shape& tiled_shape, const Shape& inner_shape,
+                                      Facts facts) {
+  auto out = FindTileOuter(tiled, inner, tiled_shape, inner_shape, facts);
+  if (!out) CheckStatic({tiled, inner}, {tiled_shape, inner_shape});
+  return out;
 }
 
-std::optional<TileLayout> DirectSumRightOf(const TileLayout& sum, const TileLayout& left,
-                                           const Shape& shape, const Shape& left_shape,
-                                           Facts facts) {
-  return DirectSumOther(sum, left, shape, left_shape, 1, facts);
+std::optional<Layout> TileInnerOf(const Layout& tiled, const TileLayout& outer,
+                                  const Shape& tiled_shape, const Shape& outer_shape, Facts facts) {
+  auto out = FindTileInner(tiled, outer, tiled_shape, outer_shape, facts);
+  if (!out) CheckStatic({tiled, outer}, {tiled_shape, outer_shape});
+  return out;
+}
+
+std::optional<TileLayout> DirectSumLeftOf(const Layout& sum, const Layout& right,
+                                          const Shape& shape, const Shape& right_shape,
+                                          Facts facts) {
+  auto out = FindSumLeft(sum, right, shape, right_shape, facts);
+  if (!out) CheckStatic({sum, right}, {shape, right_shape});
+  return out;
+}
+
+std::optional<Layout> DirectSumRightOf(const Layout& sum, const TileLayout& left,
+                                       const Shape& shape, const Shape& left_shape, Facts facts) {
+  auto out = FindSumRight(sum, left, shape, left_shape, facts);
+  if (!out) CheckStatic({sum, left}, {shape, left_shape});
+  return out;
 }
 
 }  // namespace layout

@@ -7,9 +7,9 @@ import math
 
 import pytest
 from layout_cases import coords, is_mixed_radix, linear, refused
-from layout_families import LANE, WARP, Case, M, boxes, family, lists, place, shapes_of, table_of
+from layout_families import LANE, WARP, Case, M, boxes, family, place, shapes_of, table_of
 
-from tirx.layout import ComposeLayout, equivalent
+from tirx.layout import equivalent
 
 
 def every(step, cases):
@@ -299,17 +299,46 @@ def test_equivalent_and_its_witness():
             assert answer.index == first and bool(answer) == (first is None), (a, b)
 
 
-def test_swizzled_parts_are_refused_where_they_are_not_whole():
-    atom = ComposeLayout(0, 1, 1, Case(((4, 1, M),)).layout)
-    for outer in lists([(2, 1, M), (2, 2, M), (2, 3, M), (2, 4, M), (2, 1, LANE)], 1):
-        if not outer:
-            continue
-        part = Case(outer)
-        error = refused(lambda p=part: atom.direct_sum(p.layout, (p.size,), (4,)))
-        ((_, stride, axis),) = outer
-        assert (error is None) == (axis != M or stride % 4 == 0)
-        if error is None:
-            inner = Case(((4, 1, M),), (), (), (0, 1, 1))
-            check_sum(atom.direct_sum(part.layout, (2,), (4,)), part, (2,), inner, (4,), lambda a: 1)
-        else:
-            assert error.code == "swizzle-period" and "multiples of 4" in error.required
+def swizzled_sums():
+    """(inner, outer): swizzled inners with replicas and offsets, plain outers, spans of all sizes."""
+    inners = [
+        Case(shard, *constants, swizzle)
+        for shard in (((4, 1, M),), ((2, 4, M), (2, 1, M)), ((2, 1, LANE), (4, 1, M)))
+        for constants in (((), ()), (((2, 1, WARP),), ((M, 4),)), (((2, 8, M),), ()))
+        for swizzle in ((0, 1, 1), (1, 1, 1), (0, 2, 2))
+    ]
+    outers = [Case(((2, s, a),), r) for s, a in ((0, M), (1, M), (2, M), (4, M), (16, M), (1, LANE))
+              for r in ((), ((2, 8, M),))]  # fmt: skip
+    return itertools.product(inners, outers)
+
+
+def test_sums_with_swizzled_parts():
+    """Exact when the outer moves by whole periods, with the parts found again; refused otherwise."""
+    made = {"tile": 0, "sum": 0, "refused": 0}
+    for inner, outer in swizzled_sums():
+        m, b, s = inner.swizzle
+        period, n = 1 << (m + b + s), inner.size
+        for kind, scale in (("tile", inner.layout.span), ("sum", lambda axis: 1)):
+            moves = [st * scale(M) for e, st, a in (*outer.shard, *outer.replica) if a == M]
+            whole = all(move % period == 0 for move in moves)
+            do = inner.layout.tile if kind == "tile" else inner.layout.direct_sum
+            error = refused(lambda f=do, o=outer, n=n: f(o.layout, (2,), (n,)))
+            assert (error is None) == whole, (inner, outer, kind)
+            if error is not None:
+                made["refused"] += 1
+                assert error.code == "swizzle-period" and f"multiples of {period}" in error.required
+                continue
+            made[kind] += 1
+            total = do(outer.layout, (2,), (n,))
+            check_sum(total, outer, (2,), inner, (n,), scale)
+            if kind == "tile":
+                left = inner.layout.is_tile_inner(total, (2 * n,), (n,))
+                right = outer.layout.is_tile_outer(total, (2 * n,), (2,))
+                again = right and right.tile(outer.layout, (2,), (n,))
+            else:
+                left = inner.layout.is_direct_sum_right(total, (2, n), (n,))
+                right = outer.layout.is_direct_sum_left(total, (2, n), (2,))
+                again = right and right.direct_sum(outer.layout, (2,), (n,))
+            assert left and equivalent(do(left, (2,), (n,)), total), (kind, inner, outer)
+            assert again and equivalent(again, total), (kind, inner, outer)
+    assert min(made.values()) > 30, made

@@ -142,3 +142,21 @@ def test_a_symbolic_stride_is_not_merged_without_proof():
     analyzer = Analyzer()
     analyzer.bind_value(K, 8)
     assert str(TileLayout(S[(4, 8) : (K, 1)]).canonicalize(analyzer=analyzer)) == "S[32:1]"
+
+
+def test_a_symbolic_tile_is_recognised_or_refused():
+    """The parts of a tile of variable count are found; what cannot be decided is no "None"."""
+    atom = TileLayout(S[16, 32])
+    tiled = atom.tile(TileLayout(S[M]), (M, 1), (16, 32))
+    assert equivalent(
+        with_values(atom.is_tile_inner(tiled, (M * 16, 32), (16, 32)), {M: 3}), TileLayout(S[3])
+    )
+    error = refused(lambda: TileLayout(S[(16, 32) : (K, 1)]).is_tile_inner(tiled, (M * 16, 32), (16, 32)))
+    assert error.code == "unproved" and "K" in error.found
+    left = TileLayout(S[M : 64 * K])
+    total = atom.direct_sum(left, (M, 1), (16, 32))
+    found = atom.is_direct_sum_right(total, (M, 16, 1, 32), (16, 32))
+    assert equivalent(with_values(found, {M: 3, K: 2}), with_values(left, {M: 3, K: 2}))
+    assert refused(lambda: atom.is_direct_sum_right(total, (M, 16, 1, 32), (K, 32))).code == "unproved"
+    assert atom.is_direct_sum_right(TileLayout(S[2, 512]), (2, 16, 1, 32), (16, 32)) is not None
+    assert atom.is_direct_sum_right(TileLayout(S[(1024,) : (2,)]), (2, 16, 1, 32), (16, 32)) is None

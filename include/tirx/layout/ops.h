@@ -111,7 +111,8 @@ Layout TileTo(const Layout& inner, const Shape& to, const Shape& from, Facts fac
 /*! T(x | y) = left(x) + right(y). */
 Layout DirectSum(const Layout& right, const TileLayout& left, const Shape& left_shape,
                  const Shape& right_shape, Facts facts = nullptr);
-/*! The outer with Tile(inner, outer) = tiled, in normal form; nothing when there is none. */
+/*! The outer with Tile(inner, outer) = tiled, in normal form; nothing when there is none. These four
+ *  questions raise "unproved" when symbolic layouts leave that open. */
 std::optional<TileLayout> TileOuterOf(const Layout& tiled, const Layout& inner,
                                       const Shape& tiled_shape, const Shape& inner_shape,
                                       Facts facts = nullptr);
@@ -119,13 +120,14 @@ std::optional<TileLayout> TileOuterOf(const Layout& tiled, const Layout& inner,
 std::optional<Layout> TileInnerOf(const Layout& tiled, const TileLayout& outer,
                                   const Shape& tiled_shape, const Shape& outer_shape,
                                   Facts facts = nullptr);
-/*! The missing addend of a direct sum whose interleaved shape is (left_0, right_0, ..). */
-std::optional<TileLayout> DirectSumLeftOf(const TileLayout& sum, const TileLayout& right,
+/*! The missing addend of a direct sum whose interleaved shape is (left_0, right_0, ..): the left of
+ *  a right that is swizzled as the sum is, or the right, swizzled so. */
+std::optional<TileLayout> DirectSumLeftOf(const Layout& sum, const Layout& right,
                                           const Shape& shape, const Shape& right_shape,
                                           Facts facts = nullptr);
-std::optional<TileLayout> DirectSumRightOf(const TileLayout& sum, const TileLayout& left,
-                                           const Shape& shape, const Shape& left_shape,
-                                           Facts facts = nullptr);
+std::optional<Layout> DirectSumRightOf(const Layout& sum, const TileLayout& left,
+                                       const Shape& shape, const Shape& left_shape,
+                                       Facts facts = nullptr);
 
 /*! Every element becomes `num` consecutive smaller ones (x -> x*num + j) on the memory axis of the
  *  innermost iter (m when that iter is on a thread axis). */

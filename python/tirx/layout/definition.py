@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 
 from .. import _ffi_api as _api
-from .tile import ComposeLayout, _int
+from ..errors import LayoutError
+from .tile import ComposeLayout, TileLayout, _int, call
 
 
 def equivalent(a, b, analyzer=None):
     """Whether two layouts have the same placements. The answer is true or false and, when false, has
     `kind` ("size" or "place") and `index`, the first linear index whose places differ."""
-    return Equivalence(*list(_api.layout_difference(a, b, analyzer)))
+    return Equivalence(*list(call(_api.layout_difference, a, b, analyzer)))
 
 
 class Equivalence:
@@ -33,6 +34,9 @@ def placements(layout) -> list:
     """The definition: for each linear index the frozenset of its places, each a frozenset of (axis,
     coordinate) pairs without the zero coordinates. Written for clarity, not speed; static layouts."""
     tile = layout.tile_layout if isinstance(layout, ComposeLayout) else layout
+    if not isinstance(tile, TileLayout):
+        raise LayoutError("placements are those of a layout", code="unknown-layout", found=f"{layout!r}",
+                          required="a TileLayout or a ComposeLayout")  # fmt: skip
     shard = [(_int(i.extent), _int(i.stride), str(i.axis)) for i in tile.shard]
     replica = [(_int(i.extent), _int(i.stride), str(i.axis)) for i in tile.replica]
     offset = {str(a): _int(v) for a, v in tile.offset.items()}

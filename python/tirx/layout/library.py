@@ -11,7 +11,7 @@ import enum
 import tvm_ffi
 
 from ..errors import LayoutError
-from .notation import Axis, R, S
+from .notation import Axis, R, S, listed
 from .tile import ComposeLayout, Iter, TileLayout, _int
 
 _LANE, _TID = Axis.get("laneid"), Axis.get("tid_in_wg")
@@ -28,16 +28,19 @@ class SwizzleMode(enum.IntEnum):
     SWIZZLE_128B_ATOM = 3
 
 
-def _bits(dtype) -> int:
-    return tvm_ffi.dtype(dtype).bits
-
-
 def _refuse(message, code, found, required):
     raise LayoutError(message, code=code, found=found, required=required)
 
 
+def _bits(dtype) -> int:
+    try:
+        return tvm_ffi.dtype(dtype).bits
+    except (ValueError, TypeError):
+        _refuse("no such element type", "bad-dtype", f"{dtype!r}", "a dtype, for instance 'float16'")
+
+
 def _static(shape, least):
-    shape = [_int(s) for s in shape]
+    shape = [_int(s) for s in listed(shape)]
     if len(shape) < least or not all(isinstance(s, int) and s > 0 for s in shape):
         _refuse("a hardware layout needs a static shape", "bad-shape", f"{tuple(shape)}",
                 f"at least {least} positive ints")  # fmt: skip
@@ -53,6 +56,13 @@ def _leading(shape, tile):
     return list(shape), strides[::-1]
 
 
+def _mode(swizzle_mode):
+    try:
+        return SwizzleMode(swizzle_mode)
+    except ValueError:
+        _refuse("no such swizzle", "bad-operand", f"{swizzle_mode!r}", "a SwizzleMode, 0 to 3")
+
+
 def mma_shared_layout(dtype, swizzle_mode, shape):
     """Shared-memory layout of an MMA operand of `shape` (..., rows, K), K contiguous.
 
@@ -61,7 +71,7 @@ def mma_shared_layout(dtype, swizzle_mode, shape):
     or plain row-major when K is not a whole number of 16-byte groups. Sources: PTX ISA, shared-memory matrix
     layouts (wgmma and tcgen05); dtype widths of 4, 8, 16 and 32 bits.
     """
-    mode, bits = SwizzleMode(swizzle_mode), _bits(dtype)
+    mode, bits = _mode(swizzle_mode), _bits(dtype)
     *lead, rows, k = _static(shape, 2)
     if 128 % bits:
         _refuse("no whole number of elements fits a 16-byte chunk", "bad-dtype", f"{dtype}",
@@ -94,7 +104,7 @@ def mma_fragment_layout(operand, dtype, k=16, m=16):
     if operand in ("C", "D"):
         return _spelled([(m // 8, 2), eight, (4, 1 @ _LANE), (2, 1)])
     per_word = max(1, 32 // bits)  # elements that a lane holds side by side
-    groups, rest = divmod(k, 4 * per_word)
+    groups, rest = divmod(*_static((k, 4 * per_word), 2))
     if rest or groups not in _mma_groups(dtype, m):
         _refuse("no dense mma.sync has this operand", "bad-shape", f"m={m}, k={k} of {dtype}",
                 "rows of 16 or 32 bytes of 1- to 32-bit elements, of 4, 8 or 16 doubles; of 16 bytes of "
@@ -212,7 +222,7 @@ def tcgen05_atom_layout(instr_shape, tensor_shape, dtype):
     32x32b covers 128 rows, one per thread; 16x* cover 16 rows per warp, or 32 as two instructions, the second
     one's registers after the first's. Source: PTX ISA, tcgen05.ld data movement shapes.
     """
-    per_reg, (rows, cols) = 32 // _bits(dtype), _static(tensor_shape, 2)
+    per_reg, (rows, cols) = 32 // _bits(dtype), _static(tensor_shape, 2)[:2]
     if instr_shape not in _TCGEN05_REPEATS or _bits(dtype) not in (16, 32):
         _refuse("tcgen05.ld has no such form", "bad-operand", f"{instr_shape} of {dtype}",
                 f"one of {', '.join(_TCGEN05_REPEATS)} of 16- or 32-bit elements")  # fmt: skip
@@ -245,7 +255,7 @@ def trainium_layout(annotation, shape, is_psum=False):
 
     NKI: partition limit 128 (`nl.tile_size.pmax`); PSUM bank of 512 fp32 (`psum_bank_fmax`).
     """
-    annotation, shape = str(annotation), _static(shape, len(annotation))
+    annotation, shape = str(annotation), _static(shape, 1)
     if len(annotation) != len(shape) or set(annotation) - set("PF"):
         _refuse("the annotation names P or F per dimension", "bad-operand", f"{annotation!r} for {shape}",
                 "one letter P or F per dimension")  # fmt: skip

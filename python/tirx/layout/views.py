@@ -42,6 +42,8 @@ class LayoutView:
             _refuse("a view needs a layout", "unknown-layout", f"{layout!r}", "a TileLayout or ComposeLayout")
         self.layout, self.bits, self.analyzer = layout, bits, analyzer
         self.shape = tuple(_int(check_number(n)) for n in listed(shape))
+        if bits is not None and not (_is_int(bits) and 1 <= bits <= 64):
+            _refuse("elements have 1 to 64 bits", "bad-dtype", f"{bits!r}", "1 <= bits <= 64")
         self._check_size()
 
     def _check_size(self):
@@ -75,7 +77,7 @@ class LayoutView:
 
     def narrow(self, dim, start, length) -> LayoutView:
         """Elements [start, start + length) of one dimension."""
-        dim = self._dim(dim)
+        dim, start, length = self._dim(dim), _int(check_number(start)), _int(check_number(length))
         region = [(0, n) for n in self.shape]
         region[dim] = (start, start + length)
         part = self.layout.slice(self.shape, region, analyzer=self.analyzer)
@@ -83,7 +85,7 @@ class LayoutView:
 
     def select(self, dim, index) -> LayoutView:
         """One index of a dimension, which goes away. Negative constants count from its end."""
-        dim = self._dim(dim)
+        dim, index = self._dim(dim), _int(check_number(index))
         if isinstance(index, int) and index < 0 and _is_int(self.shape[dim]):
             index += self.shape[dim]
         part = self.narrow(dim, index, 1)
@@ -135,7 +137,7 @@ class LayoutView:
             _refuse("the view does not say how wide its elements are", "no-width", f"{self!r}",
                     "view(layout, shape, bits=...)")  # fmt: skip
         if not _is_int(bits) or not 1 <= bits <= 64:
-            _refuse("elements have 1 to 64 bits", "bad-dtype", f"{bits}", "1 <= bits <= 64")
+            _refuse("elements have 1 to 64 bits", "bad-dtype", f"{bits!r}", "1 <= bits <= 64")
         dim = self._dim(dim)
         if dim != len(self.shape) - 1:
             order = [d for d in range(len(self.shape)) if d != dim] + [dim]
