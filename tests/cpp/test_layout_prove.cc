@@ -261,12 +261,24 @@ TEST(LayoutProve, RankModuloAPrime) {
   Tally tally;
   LayoutProof p = Check(dag, &tally);
   EXPECT_EQ(p.injective.argument, "full column rank modulo 2^31-1");
-  // A determinant of exactly 2^31 - 1 is zero modulo the prime: no proof, and no disproof either.
-  DagBuilder c({8, 8});
+  // A determinant of exactly 2^31 - 1 is zero modulo the prime: that proves nothing.
+  const int64_t n = 1 << 20, prime = (int64_t{1} << 31) - 1;
+  ASSERT_EQ(int64_t{50000} * 42950 - 711 * 23, prime);
+  DagBuilder c({n, n});
   x = c.Coord(0), y = c.Coord(1);
-  int64_t prime = (int64_t{1} << 31) - 1;
-  dag = std::move(c).Finish({c.Add(x, y), c.Add(x, c.Mul(y, prime + 1))}, {16, int64_t{1} << 40});
-  EXPECT_NE(Check(dag, &tally).injective.status, kDisproven);
+  int32_t first = c.Add(c.Mul(x, 50000), c.Mul(y, 711));
+  int32_t second = c.Add(c.Mul(x, 23), c.Mul(y, 42950));
+  dag = std::move(c).Finish({first, second}, {int64_t{1} << 40, int64_t{1} << 40});
+  EXPECT_EQ(layout::ProveDag(dag, 0).injective.argument, "full column rank over the rationals");
+}
+
+TEST(LayoutProve, StridesWithOneDependency) {
+  // 7x + 6y = 7x' + 6y' needs a step of 6 in x and 7 in y.
+  Tally tally;
+  const std::string argument = "the one dependency of the strides exceeds an extent";
+  EXPECT_EQ(Check(StridedDag({6, 8}, {7, 6}, 0, 80), &tally).injective.argument, argument);
+  EXPECT_EQ(Check(StridedDag({7, 7}, {7, 6}, 0, 80), &tally).injective.argument, argument);
+  EXPECT_EQ(Check(StridedDag({7, 8}, {7, 6}, 0, 80), &tally).injective.status, kDisproven);
 }
 
 TEST(LayoutProve, CancellationHidesNoFault) {
@@ -328,6 +340,23 @@ class Random {
   explicit Random(uint64_t seed) : engine_(seed) {}
   int64_t Pick(int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(engine_);
+  }
+
+  /*! base + A*x with small coefficients. */
+  IndexDag Affine() {
+    Extents domain(Pick(1, 4)), codomain(Pick(1, 3));
+    for (int64_t& n : domain) n = Pick(1, 6);
+    DagBuilder b(domain);
+    std::vector<int32_t> outs;
+    for (int64_t& n : codomain) {
+      int64_t size = Pick(2, 9);
+      n = Pick(1, 90);
+      outs.push_back(b.Const(Pick(0, 40)));
+      for (size_t axis = 0; axis < domain.size(); ++axis) {
+        outs.back() = b.Add(outs.back(), b.Mul(b.Coord(axis), Pick(-size, size)));
+      }
+    }
+    return std::move(b).Finish(outs, codomain);
   }
 
   /*! A DAG over a small box whose constants are what index arithmetic has. */
@@ -396,6 +425,14 @@ TEST(LayoutProve, RandomExpressions) {
   }
   Print("random expressions", tally);
   EXPECT_GT(tally.decided, 2 * tally.unknown);
+}
+
+TEST(LayoutProve, RandomIntegerMatrices) {
+  Random random(Seed() + 2);
+  Tally tally;
+  for (int i = 0; i < 4000 && !HasFailure(); ++i) Check(random.Affine(), &tally);
+  Print("random integer matrices", tally);
+  EXPECT_GT(tally.decided, 10 * tally.unknown);
 }
 
 TEST(LayoutProve, OracleAgreesWithTheDefinition) {

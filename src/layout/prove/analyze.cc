@@ -86,7 +86,14 @@ class Pass {
     f->safe = interval || f->bits || f->affine;
     if (f->affine) Meet(affine_range_, f);
     if (f->bits) MeetBits(f);
-    if (!f->safe) Suspect(n.op, a, b);
+    if (!f->safe) return Suspect(n.op, a, b);
+    if (f->range.IsConst()) SetConstant(static_cast<int64_t>(f->range.lo), f);
+  }
+
+  /*! One value everywhere: a decided comparison, for instance. */
+  static void SetConstant(int64_t value, NodeFacts* f) {
+    f->affine = AffineForm{value, {}};
+    f->bits = BitForm{static_cast<uint64_t>(value), {}};
   }
 
   static void Meet(const Interval& r, NodeFacts* f) {

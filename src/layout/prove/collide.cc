@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kMaxPairs = 4096;
 constexpr int kMaxMultiple = 8;
+constexpr size_t kMaxUnitColumns = 12;
 constexpr int64_t kMinimum = std::numeric_limits<int64_t>::min();
 
 /*! Column of one open digit: (row, coefficient), rows ascending. */
@@ -86,6 +87,14 @@ class Search {
     return false;
   }
 
+  /*! The sum of some steps equals the sum of others. */
+  bool Difference(const std::vector<std::pair<int32_t, int64_t>>& plus,
+                  const std::vector<std::pair<int32_t, int64_t>>& minus) {
+    for (const auto& [digit, step] : plus) delta_[digit] = step;
+    for (const auto& [digit, step] : minus) delta_[digit] = -step;
+    return Try("strides that add up to the same value");
+  }
+
  private:
   bool Allowed(int32_t digit, int64_t steps) const {
     return steps < box_[digit].extent && -steps < box_[digit].extent;
@@ -123,6 +132,55 @@ bool SeekCarries(const std::vector<Column>& columns, Search* search) {
   return false;
 }
 
+/*! All sums of the columns with coefficients -1, 0 and 1, and the coefficients of each. */
+class UnitSums {
+ public:
+  using Steps = std::vector<std::pair<int32_t, int64_t>>;  // (digit, -1 or 1)
+  UnitSums(const Column* begin, const Column* end, size_t rows) {
+    sums_.push_back({std::vector<Wide>(rows, 0), {}});
+    for (const Column* c = begin; c != end; ++c) {
+      size_t count = sums_.size();
+      for (int64_t step : {-1, 1}) {
+        for (size_t i = 0; i < count; ++i) {
+          sums_.push_back(sums_[i]);
+          for (const auto& [row, coef] : c->entries) {
+            sums_.back().first[row] += static_cast<Wide>(coef) * step;
+          }
+          sums_.back().second.push_back({c->digit, step});
+        }
+      }
+    }
+    std::stable_sort(sums_.begin(), sums_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+  }
+  auto begin() const { return sums_.begin(); }
+  auto end() const { return sums_.end(); }
+
+ private:
+  std::vector<std::pair<std::vector<Wide>, Steps>> sums_;
+};
+
+/*! Differences of -1, 0 and 1 that cancel, such as 5 = 3 + 2, meeting in the middle. */
+bool SeekUnitSteps(const std::vector<Column>& columns, size_t rows, Search* search) {
+  const Column *begin = columns.data(), *end = begin + columns.size();
+  const Column* middle = begin + columns.size() / 2;
+  UnitSums left(begin, middle, rows), right(middle, end, rows);
+  auto a = left.begin(), b = right.begin();
+  while (a != left.end() && b != right.end()) {
+    if (a->first < b->first) {
+      ++a;
+    } else if (b->first < a->first) {
+      ++b;
+    } else if (a->second.empty() && b->second.empty()) {
+      bool more = a + 1 != left.end() && (a + 1)->first == b->first;
+      ++(more ? a : b);  // two sums of nothing are no difference
+    } else {
+      return search->Difference(a->second, b->second);
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void SeekCollision(const DigitBox& box, const Rows& rows, const Recovery& recovery, Evidence* e) {
@@ -134,6 +192,11 @@ void SeekCollision(const DigitBox& box, const Rows& rows, const Recovery& recove
   std::erase_if(open, [](const Column& c) { return c.entries.empty(); });
   std::sort(open.begin(), open.end(), Steeper);
   if (SeekPairs(open, &search)) return;
+  std::vector<int32_t> digits;
+  for (const Column& c : open) digits.push_back(c.digit);
+  DecideByKernel(box, digits, rows, e);
+  if (e->proof().injective.status != Status::kUnknown) return;
+  if (open.size() <= kMaxUnitColumns && SeekUnitSteps(open, rows.size(), &search)) return;
   bool one_row = std::all_of(open.begin(), open.end(), [&](const Column& c) {
     return c.entries.size() == 1 && c.entries[0].first == open[0].entries[0].first;
   });
