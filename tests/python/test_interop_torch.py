@@ -43,10 +43,12 @@ def test_words_are_read_without_torch():
     assert e.value.code == "bad-placement"
 
 
-torch = pytest.importorskip("torch", reason="torch is not installed")
-if not torch.distributed.is_available():
-    pytest.skip("this torch has no torch.distributed", allow_module_level=True)
-kinds = pytest.importorskip("torch.distributed.tensor").placement_types
+try:
+    import torch
+    from torch.distributed.tensor import placement_types as kinds
+except ImportError:
+    torch = None
+needs_torch = pytest.mark.skipif(torch is None, reason="no torch with torch.distributed.tensor is installed")
 
 
 def torch_held(shape, mesh_shape, placements):
@@ -64,9 +66,10 @@ def torch_held(shape, mesh_shape, placements):
 
 
 WORDS = [lambda: kinds.Shard(0), lambda: kinds.Shard(1), lambda: kinds._StridedShard(0, split_factor=2),
-         lambda: kinds._StridedShard(1, split_factor=3), kinds.Replicate, kinds.Partial]  # fmt: skip
+         lambda: kinds._StridedShard(1, split_factor=3), lambda: kinds.Replicate(), lambda: kinds.Partial()]  # fmt: skip
 
 
+@needs_torch
 @pytest.mark.parametrize("shape", [(8, 12), (12, 6), (4, 4)])
 @pytest.mark.parametrize("mesh_shape", [(2,), (4,), (2, 2), (2, 3), (2, 2, 2)])
 def test_placements_hold_what_torch_splits(mesh_shape, shape):
@@ -94,6 +97,7 @@ def eight_ranks():
     torch.distributed.destroy_process_group()
 
 
+@needs_torch
 def test_a_real_dtensor(eight_ranks):
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import DTensor

@@ -455,6 +455,8 @@ def copy_kernel(layout, dtype, transposed=False):
     (TileLayout(S[(32, 32) : (36, 1)]), "float32"), (ComposeLayout(0, 5, 5, TileLayout(S[32, 32])), "float32"),
     (ComposeLayout(3, 2, 3, TileLayout(S[32, 32])), "float16"), (TileLayout(S[32, 32]), "float16"),
     (TileLayout(S[(32, 32) : (1, 32)]), "float32"), (ComposeLayout(0, 4, 5, TileLayout(S[32, 32])), "float64"),
+        (ComposeLayout(0, 5, 5, TileLayout(S[(32, 32) : (33, 1)])), "float32"),
+        (ComposeLayout(1, 1, 4, TileLayout(S[(32, 32) : (33, 1)])), "float32"),
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize("transposed", [False, True])
 def test_explain_predicts_what_the_simulator_counts(layout, dtype, transposed):
@@ -545,21 +547,24 @@ def test_explain_predicts_matrix_loads_and_stores(rows, conflicting, store):
     assert aligned is False or (decisions[1].banks[0]["conflicts"] > 0) == conflicting
 
 
-@pytest.mark.parametrize("threads", [96, 192, 512])
-def test_explain_of_copies_with_a_guarded_tail(threads):
+@pytest.mark.parametrize("rows, threads", [(20, 96), (20, 192), (20, 512), (4, 256)])
+def test_explain_of_copies_with_a_guarded_tail(rows, threads):
+    """Chunks that the threads do not divide, and fewer chunks than threads."""
     from tirx.script import T, Tx
+
+    columns = 36 if rows == 20 else 32
 
     @T.prim_func
     def kernel(A_ptr: T.handle):
-        A = T.match_buffer(A_ptr, (20, 36), "float32")
+        A = T.match_buffer(A_ptr, (rows, columns), "float32")
         T.device_entry()
         tx = T.thread_id([threads])
-        tile = T.alloc_shared((20, 36), "float32", layout=TileLayout(S[(20, 36) : (64, 1)]))
+        tile = T.alloc_shared((rows, columns), "float32", layout=TileLayout(S[(rows, columns) : (64, 1)]))
         Tx.cta.copy(tile[:, :], A[:, :])
 
     target = tirx.Target("cuda", arch="sm_90a")
     exe = tirx.compile(kernel, target, mode="simulate")
-    exe(np.zeros((20, 36), np.float32))
+    exe(np.zeros((rows, columns), np.float32))
     (predicted,), seen = tirx.explain(kernel, target).decisions[0].banks, exe.report.counters["shared_store"]
     assert (predicted["accesses"], predicted["wavefronts"], predicted["conflicts"]) == (
         seen["shared_requests"], seen["wavefronts"], seen["bank_conflicts"])  # fmt: skip

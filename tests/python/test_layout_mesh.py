@@ -195,6 +195,14 @@ def test_gspmd_every_transposed_iota_of_eight_devices():
     assert tried == 8 * 11 and refused == 0
 
 
+def test_gspmd_transposes_that_are_not_their_own_inverse():
+    for perm in ((1, 3, 0, 2), (2, 0, 3, 1), (3, 1, 0, 2)):
+        text = f"{{devices=[4,4]<=[2,2,2,2]T({','.join(map(str, perm))})}}"
+        p = from_gspmd(text, (8, 8))
+        assert to_gspmd(p) == text
+        assert held(p) == gspmd_held((8, 8), iota((4, 4), (2, 2, 2, 2), perm))
+
+
 def test_gspmd_lists_and_other_forms():
     listed = from_gspmd("{devices=[2,2]0,2,1,3}", (4, 4))
     assert held(listed) == gspmd_held((4, 4), np.array([[0, 2], [1, 3]]))
@@ -453,6 +461,9 @@ def test_renumbered_devices():
     plan = run_plan(a, b)
     assert plan.name == "collective-permute" and plan.steps[0].moves == {0: 0, 1: 2, 2: 1, 3: 3}
     assert plan.sent == {0: 0, 1: 8, 2: 8, 3: 0} == plan.lower_bound
+    cube = Mesh((2, 2, 2))
+    first, last = (Placement.from_assignment((4,), cube, [[k]]) for k in (0, 2))
+    assert run_plan(first, last).steps[0].moves == {0: 0, 1: 4, 2: 2, 3: 6, 4: 1, 5: 5, 6: 3, 7: 7}
     swapped = run_plan(*(Placement.from_alpa((4, 4), mesh, s) for s in ("S0S1", "S1S0")))
     assert swapped.name == "collective-permute"
     elsewhere = run_plan(*(Placement.from_dtensor((8,), Mesh((4,), first=f), [Shard(0)]) for f in (0, 8)))

@@ -28,9 +28,10 @@ from math import gcd, prod
 import tvm_ffi
 
 from .definition import equivalent
-from .mesh import Atom, Placement, compatible, refined, refuse
+from .mesh import Placement
+from .sharding import Atom, compatible, refined, refuse
 
-LARGEST = 6  # digits that change; the plan is searched over at most 4^LARGEST states
+LARGEST = 6  # digits that change; the plan is searched over at most 3^LARGEST states
 _KINDS = {
     ("shard", "copy"): "all-gather", ("copy", "shard"): "local slice", ("shard", "shard"): "all-to-all",
     ("pending", "shard"): "reduce-scatter", ("pending", "copy"): "all-reduce",

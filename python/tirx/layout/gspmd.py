@@ -17,7 +17,8 @@ import ast
 import re
 from math import prod
 
-from .mesh import Mesh, Placement, _row_major, merged, refuse
+from .mesh import Mesh, Placement, _row_major
+from .sharding import merged, refuse
 
 _ARRAY = re.compile(
     r"devices=\[(?P<tile>[\d,]+)\](?:(?P<list>\d+(?:,\d+)*)|<=\[(?P<dims>[\d,]+)\](?:T\((?P<perm>[\d,]+)\))?)"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from math import prod
 
+from ....layout.banks import aligned_elements
 from ....tile.builder import digit, plus, times
 from ....tile.conflicts import predict_rows, unpredicted
 from ....tile.coverage import proof_text, prove_digits
@@ -114,8 +115,8 @@ class _Matrices:
         row, v = _ROW_BYTES * 8 // self.memory.bits, self.memory
         moving = self.matrix + self.loops + self.warps + (self.q + self.word if self.trans else self.g)
         offsets = [v.divisor, *(stride_divisor(s.strides[self.m]) for s in moving)]
-        chunk = (1 << v.swizzle[0]) % row if v.swizzle else 0
-        if v.align % _ROW_BYTES or chunk or any(o % row for o in offsets):
+        granule = 1 << v.swizzle[0] if v.swizzle else row
+        if aligned_elements(v.bits, v.align, granule, offsets) < row:
             fail("rows of the matrices do not start on 16-byte boundaries")
         if any(stride_divisor(s.strides[self.f]) % self.per_word for s in self.matrix + self.loops):
             fail("matrices do not start on whole registers")
