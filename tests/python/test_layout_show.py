@@ -125,6 +125,21 @@ def test_what_cannot_be_listed_is_refused():
     assert refused(lambda: TileLayout(S[8:1]).show(dtype="floaty")).code == "bad-dtype"
 
 
+def test_what_is_said_to_be_proved_holds():
+    """Facts of `prove` agree with the tables; the hardware's layouts are all proved to have distinct places."""
+    for named in hardware.names():
+        tables = named.view().tables
+        said = dict(tables.facts())
+        distinct = next(v for k, v in said.items() if k.startswith("distinct places"))
+        assert distinct.startswith("proven: ") and tables.injective, named.name
+        used = said.get("every place is used")
+        if used is not None:
+            assert used.startswith("proven: ") == (tables.box == len(tables.places)), named.name
+    aliased = dict(Tables(TileLayout(S[(4, 4) : (0, 1)])).facts())
+    assert aliased["distinct places"].startswith("disproven")
+    assert dict(Tables(TileLayout(S[(3, 4) : (-4, 1)])).facts())["distinct places"].startswith("proven: ")
+
+
 def test_large_pages_are_cut():
     """Blocks of 128 columns (lines of a linear memory) together are all places, each where its page says."""
     for layout, axis in (

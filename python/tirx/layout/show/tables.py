@@ -13,6 +13,7 @@ from ... import _ffi_api as _api
 from ...errors import LayoutError
 from ..notation import Axis
 from ..tile import ComposeLayout, _int
+from . import proofs
 
 # How an axis is abbreviated in a cell; others use their name.
 SHORT = {
@@ -211,7 +212,7 @@ class Tables:
         out.append(("two elements in one place", f"yes, {shared} places" if shared else "never"))
         empty = self.box - len(self.places)
         out.append(("empty places in the box", str(empty) if empty else "none"))
-        return out
+        return out + proofs.facts(self)
 
     def colour_axis(self) -> str:
         """The axis whose coordinate colours a cell unless another is asked for."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from .colors import ansi
 
 ROWS = 64
@@ -14,7 +16,8 @@ def render(view, width=100, color=False, places=False, rows=ROWS) -> str:
     parts = [_head(view), elements(tables, width, color, rows)]
     if places:
         parts += [_page(tables, page, width, color, rows) for page in tables.pages]
-    parts.append("\n".join(f"{k}: {v}" for k, v in tables.facts()))
+    wrap = textwrap.TextWrapper(width or 1000, subsequent_indent="  ", break_long_words=False)
+    parts.append("\n".join(wrap.fill(f"{k}: {v}") for k, v in tables.facts()))
     parts += [report.text() for report in view.reports()]
     return "\n\n".join(parts)
 
