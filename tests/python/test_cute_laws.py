@@ -444,6 +444,13 @@ def test_inverses():
     assert found > 60
 
 
+def test_right_inverse_takes_the_longest_of_modes_with_one_stride():
+    for shape in ((2, 4), (4, 2)):
+        layout = CuteLayout(shape, (1, 1))
+        right = values(right_inverse(layout))
+        assert [values(layout)[x] for x in right] == [0, 1, 2, 3]
+
+
 def _zero_digits(layout, x):
     """Whether x moves along stride-0 modes only."""
     for extent, stride in leaves(layout):

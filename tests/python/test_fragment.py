@@ -102,6 +102,22 @@ def test_one_map_of_elements_and_copies(name):
 
 
 @pytest.mark.parametrize("name", CASES)
+def test_correspondence_in_both_directions(name):
+    """Logical element to places and place to elements."""
+    fragment = made(name)
+    corr, owners = fragment.corr(), {}
+    points = list(itertools.product(*map(range, fragment.shape)))
+    for x in points:
+        places = {(t, *i) for t, i in fragment.places(*x)}
+        assert corr.places(*x) == places
+        for p in places:
+            owners.setdefault(p, set()).add(x)
+    assert corr.pairs() == [(x, (t, *i)) for x in points for t, i in fragment.places(*x)]
+    for place, elements in owners.items():
+        assert corr.sources(*place) == corr.converse().places(*place) == elements
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_export_to_a_tile_layout(name):
     fragment = made(name)
     if name in NO_TILE:

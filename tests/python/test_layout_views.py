@@ -271,6 +271,14 @@ def test_reductions_small():
     assert refused(lambda: view(BASES[5], (4, 6)).reduce(1, 2)).code == "swizzled"
 
 
+def test_results_of_a_reduction_keep_the_order_of_their_memory():
+    for strides in ((8, 2), (2, 8)):
+        v = view(build([(2, strides[0]), (2, strides[1]), (4, 1 @ laneid)]), (2, 2, 4))
+        first, second = (2, 1) if strides[0] > strides[1] else (1, 2)
+        for c, places in table(check_reduce(v, 2, 4)).items():
+            assert {dict(p).get("m", 0) for p in places} == {c[0] * first + c[1] * second}
+
+
 # --- hardware -----------------------------------------------------------------------------------------------
 
 

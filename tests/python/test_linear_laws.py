@@ -60,6 +60,16 @@ def test_composition_is_evaluation_in_turn_and_associative():
         assert f.compose(g).compose(h) == f.compose(g.compose(h)) == (h @ g) @ f
 
 
+def test_the_outer_layout_has_every_input_that_the_inner_one_can_give():
+    for bits, outer_bits in itertools.product(range(4), repeat=2):
+        inner = LinearLayout.identity_1d(1 << bits, "x", "y")
+        outer = LinearLayout.identity_1d(1 << outer_bits, "y", "z")
+        if bits > outer_bits:
+            assert code(lambda: inner.compose(outer)) == "too-small"
+        else:
+            assert [z for (z,) in table(inner.compose(outer))] == list(range(1 << bits))
+
+
 def test_identity_is_neutral():
     unit_x, unit_y = LinearLayout.identity_1d(8, "x", "x"), LinearLayout.identity_1d(8, "y", "y")
     for layout in THREE:

@@ -1,0 +1,140 @@
+"""Plants faults in a copy of the tree and says whether the tests notice.
+
+    python tools/mutate.py                         # every list in tests/mutations
+    python tools/mutate.py --python                # only faults in Python files: no compiler needed
+    python tools/mutate.py tests/mutations/x.json  # some lists
+
+A list is JSON: [{"file", "old", "new", "why", "tests": pytest arguments}, ...]. `old` occurs once in the file; `why`
+says what breaks. A fault is caught when its tests fail, missed when they pass, and stale when `old` is gone. The
+copy is built once (with ccache where there is one) and again for every fault in C++. Exit status 1 when anything
+was not caught.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LISTS = ROOT / "tests" / "mutations"
+CPP = (".cc", ".h")
+
+
+def load(files):
+    """The faults of some lists."""
+    return [{**m, "tests": _listed(m["tests"])} for f in files for m in json.loads(Path(f).read_text())]
+
+
+def _listed(tests):
+    return shlex.split(tests) if isinstance(tests, str) else tests
+
+
+def is_cpp(mutant):
+    return mutant["file"].endswith(CPP)
+
+
+def built_library():
+    """The library of the package that this interpreter imports."""
+    package = Path(importlib.util.find_spec("tirx").origin).parent
+    return (package / "lib" / "libtirx.so").resolve()
+
+
+class Tree:
+    """A copy of the files that git tracks. Without faults in C++ it uses the library of the original."""
+
+    def __init__(self, path, build):
+        self.path, self.build = Path(path), build
+        names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+        for name in filter(None, names.decode().split("\0")):
+            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, self.path / name)
+        library = self.path / "python" / "tirx" / "lib"
+        library.mkdir()
+        built = (
+            self.path / "build" / "libtirx.so" if build else ROOT / "python" / "tirx" / "lib" / "libtirx.so"
+        )
+        (library / "libtirx.so").symlink_to(built.resolve() if not build else built)
+        if build:
+            self._run("cmake", "-S", ".", "-B", "build", "-G", "Ninja")
+            self.compile()
+
+    def _run(self, *command):
+        done = subprocess.run(command, cwd=self.path, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+
+    def compile(self):
+        self._run("ninja", "-j2", "-C", "build", "tirx")
+
+    def test(self, tests):
+        """Whether the tests pass. Not to be collected at all is an error of the list, not a fault found."""
+        env = {**os.environ, "PYTHONPATH": str(self.path / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+        try:
+            done = subprocess.run(
+                command, cwd=self.path, env=env, capture_output=True, text=True, timeout=900
+            )
+        except subprocess.TimeoutExpired:
+            return False
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"pytest {' '.join(tests)}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+        return done.returncode == 0
+
+    def outcome(self, mutant):
+        """caught, missed or stale."""
+        file = self.path / mutant["file"]
+        text = file.read_text()
+        if text.count(mutant["old"]) != 1:
+            return "stale"
+        try:
+            file.write_text(text.replace(mutant["old"], mutant["new"]))
+            if is_cpp(mutant):
+                self.compile()
+            return "missed" if self.test(mutant["tests"]) else "caught"
+        finally:
+            file.write_text(text)
+
+
+def healthy(tree, mutants):
+    """Without a fault every test of the lists passes; else nothing can be concluded."""
+    tests = list(dict.fromkeys(t for m in mutants for t in m["tests"]))
+    if tree.build:
+        tree.compile()
+    if not tree.test(tests):
+        raise RuntimeError(f"the tests fail without a fault: pytest {' '.join(tests)}")
+
+
+def run(mutants, report=print):
+    """{outcome: [mutants]}; prints a line for each."""
+    found = {"caught": [], "missed": [], "stale": []}
+    with tempfile.TemporaryDirectory(prefix="tirx-mutate-") as path:
+        tree = Tree(path, build=any(map(is_cpp, mutants)))
+        healthy(tree, mutants)
+        for m in sorted(mutants, key=lambda m: m["file"]):
+            start = time.time()
+            outcome = tree.outcome(m)
+            found[outcome].append(m)
+            report(f"{outcome:7} {time.time() - start:5.1f} s  {m['file']}: {m['why']}")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Plants faults and says whether the tests notice.")
+    parser.add_argument("lists", nargs="*", default=sorted(LISTS.glob("*.json")))
+    parser.add_argument("--python", action="store_true", help="only faults in Python files")
+    args = parser.parse_args()
+    mutants = [m for m in load(args.lists) if not (args.python and is_cpp(m))]
+    found = run(mutants)
+    print(", ".join(f"{len(v)} {k}" for k, v in found.items()), f"of {len(mutants)}")
+    return 1 if found["missed"] or found["stale"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
