@@ -535,6 +535,17 @@ def test_a_narrow_window_does_not_scroll_sideways(saved):
     assert wide <= window
 
 
+@pytest.mark.slow
+def test_printing_shows_whole_grids(saved):
+    """On paper nothing scrolls and nothing but the drawing is printed."""
+    page = saved(View(read_layout("S[64, 8]"), (64, 8), "float32"))
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    hidden, cut = page.js("""const grid = document.getElementById('elements');
+      return [document.getElementById('controls').offsetHeight, grid.scrollHeight - grid.clientHeight]""")
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert hidden == 0 and cut <= 0
+
+
 def test_a_screenshot(saved, request, tmp_path):
     """The page is drawn; `--update-goldens` keeps the picture for the documentation."""
     page = saved(View(read_layout("S[(16, 8):(8, 1)]"), dtype="float32", access="column"))

@@ -3,7 +3,8 @@
 `row`: lane i touches element i of the first row. `row16`: lane i touches 16 bytes, lane after lane along the rows.
 `column`: lane i touches element 0 of row i. `rows8`: lane i of eight touches the first 16 bytes of row i, as one matrix
 of ldmatrix does. Any other text is a layout that says which lane (and, on m, which register) every element of the tile
-goes to, for instance an mma fragment: one access per register.
+goes to, or the name of one (`mma.m16n8k16.A`): one access per 32-bit register where its elements are neighbours in
+memory, else one per element.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ NAMES = {
     "column": "a column, one element per lane",
     "rows8": "16 bytes of each of 8 rows (ldmatrix)",
 }
-_WARP = 32
+_WARP, _SHOWN = 32, 8
 
 
 def offered(shape, bits) -> list:
@@ -40,7 +41,7 @@ def accesses(name, shape, dtype, bits) -> list:
     from ..banks import Access
 
     if name not in NAMES:
-        return _fragment(name, shape, dtype)
+        return _fragment(name, shape, dtype, bits)
     if name not in offered(shape, bits):
         raise LayoutError("this tile has no such access", code="bad-access", found=f"{name} of {tuple(shape)}",
                           required=f"one of {', '.join(offered(shape, bits))}, or a layout of lanes")  # fmt: skip
@@ -57,12 +58,25 @@ def accesses(name, shape, dtype, bits) -> list:
     return [Access(list(starts)[:_WARP], dtype, width, name=NAMES[name])]
 
 
-def _fragment(text, shape, dtype):
+def _fragment(text, shape, dtype, bits):
     from ..banks import fragment_accesses
+    from .hardware import find
 
-    layout = read_layout(text)
+    named = find(text)
+    layout = named.build(dtype)[0] if named else read_layout(text)
     layout.apply(*[0] * len(shape), shape=list(shape))  # raises when the sizes differ
-    return fragment_accesses(layout, dtype, name="register")
+    return fragment_accesses(layout, dtype, 4 if bits < 32 else None, name="register")
+
+
+def _singly(name, tables):
+    """The same fragment element by element, for elements that are no neighbours in memory."""
+    from ..banks import Access
+
+    out = []
+    for a in accesses(name, tables.shape, tables.dtype, tables.bits):
+        lanes = [[row[j] if row else None for row in a.lanes] for j in range(a.per_lane)]
+        out += [Access(row, tables.dtype, name=f"{a.name}, element {j}") for j, row in enumerate(lanes)]
+    return out
 
 
 class Banks:
@@ -71,21 +85,33 @@ class Banks:
     def __init__(self, name, tables):
         self.name, self.rows, self.refusal = name, [], None
         try:
-            self.rows = _counted(tables, accesses(name, tables.shape, tables.dtype, tables.bits))
+            self.rows = self._rows(tables)
         except LayoutError as e:
-            if e.code in ("bad-notation", "unknown-axis", "size-mismatch", "stride-count"):
+            if e.code in ("bad-notation", "unknown-axis", "unknown-layout", "size-mismatch", "stride-count"):
                 raise
             self.refusal = e
+
+    def _rows(self, tables):
+        found = accesses(self.name, tables.shape, tables.dtype, tables.bits)
+        try:
+            return _counted(tables, found)
+        except LayoutError as e:
+            if self.name in NAMES or e.code not in ("not-contiguous", "misaligned"):
+                raise
+            return _counted(tables, _singly(self.name, tables))
 
     def text(self) -> str:
         """Totals, and the busiest bank of each access."""
         title = f"access: {NAMES.get(self.name, self.name)}"
         if self.refusal is not None:
             return f"{title}\n  {self.refusal.message}: {self.refusal.found}"
-        several = len(self.rows) > 1
-        return "\n".join(
-            [title, *(f"  {a.name + ': ' if several else ''}{r}{_busiest(r)}" for a, r in self.rows)]
-        )
+        if len(self.rows) == 1:
+            return f"{title}\n  {self.rows[0][1]}{_busiest(self.rows[0][1])}"
+        total, ideal = (sum(getattr(r, k) for _, r in self.rows) for k in ("wavefronts", "ideal"))
+        lines = [f"  {len(self.rows)} accesses: {total} wavefronts, {ideal} without conflicts"]
+        lines += [f"  {a.name}: {r}{_busiest(r)}" for a, r in self.rows[:_SHOWN]]
+        more = len(self.rows) - _SHOWN
+        return "\n".join([title, *lines, *([f"  ... {more} more accesses"] if more > 0 else [])])
 
 
 def _counted(tables, found):
