@@ -146,7 +146,11 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   def.def("tx.map_eval", [](LayoutMap map, Ints coords) {
     return ToInts(layout::Evaluate(map, ToVector(coords)));
   });
-  def.def("tx.map_table", [](LayoutMap map) { return ToInts(layout::Enumerate(map)); });
+  def.def("tx.map_table", [](LayoutMap map) {
+    std::vector<int64_t> values = layout::Enumerate(map);
+    return ffi::Bytes(reinterpret_cast<const char*>(values.data()),
+                      values.size() * sizeof(int64_t));
+  });
   def.def("tx.map_inverse", [](LayoutMap map, int64_t budget) {
     layout::Inverse inverse = layout::TryInverse(map, budget);
     ffi::Array<ffi::Any> out{inverse.map, ffi::String(inverse.argument)};

@@ -64,6 +64,8 @@ class LayoutMapNode : public ffi::Object {
   IndexBox codomain{ffi::UnsafeInit{}};
   /*! The lowered form, made on first use; no part of the value. */
   mutable std::shared_ptr<const IndexDag> lowered;
+  /*! Levels of maps below this one; bounded, because walks recurse. No part of the value. */
+  int32_t depth{0};
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   static constexpr uint32_t _type_child_slots = 16;
   TVM_FFI_DECLARE_OBJECT_INFO("tx.LayoutMap", LayoutMapNode, ffi::Object);

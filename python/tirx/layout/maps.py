@@ -8,6 +8,8 @@ LayoutError. The declared codomain is a claim that `prove` checks, not evaluatio
 
 from __future__ import annotations
 
+from array import array
+
 from tvm_ffi import Object, register_object
 
 from .. import _ffi_api as _api
@@ -80,8 +82,8 @@ class LayoutMap(Object):
 
     def table(self) -> list:
         """All values as tuples, row-major over the domain (last axis fastest); up to 2**20 points."""
-        flat, rank = list(_api.map_table(self)), len(self.codomain)
-        return [tuple(flat[i : i + rank]) for i in range(0, len(flat), rank)]
+        flat = array("q", bytes(_api.map_table(self)))
+        return list(zip(*[iter(flat)] * len(self.codomain)))
 
     def compose(self, inner: LayoutMap) -> LayoutMap:
         """self after `inner`, whose codomain lies in this domain. Never fails for want of a flat form."""

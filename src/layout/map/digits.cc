@@ -108,7 +108,29 @@ Maybe Tidy(Wide base, std::vector<DigitTerm> terms) {
 
 Maybe Constant(int64_t c) { return Tidy(c, {}); }
 
+/*! Sum of forms that share no axis: nothing to merge, so linear in the terms. */
+Maybe DisjointSum(const DigitForm& a, const DigitForm& b) {
+  DigitForm out;
+  bool fits = !__builtin_add_overflow(a.base, b.base, &out.base) &&
+              !__builtin_add_overflow(a.low, b.low, &out.low) &&
+              !__builtin_add_overflow(a.high, b.high, &out.high);
+  out.terms.resize(a.terms.size() + b.terms.size());
+  std::merge(a.terms.begin(), a.terms.end(), b.terms.begin(), b.terms.end(), out.terms.begin(),
+             [](const DigitTerm& x, const DigitTerm& y) { return x.axis < y.axis; });
+  return fits ? Maybe(std::move(out)) : std::nullopt;
+}
+
+/*! Whether some axis has terms in both; terms are in order of axes. */
+bool ShareAxis(const DigitForm& a, const DigitForm& b) {
+  for (size_t i = 0, j = 0; i < a.terms.size() && j < b.terms.size();) {
+    if (a.terms[i].axis == b.terms[j].axis) return true;
+    ++(a.terms[i].axis < b.terms[j].axis ? i : j);
+  }
+  return false;
+}
+
 Maybe Sum(const DigitForm& a, const DigitForm& b) {
+  if (!ShareAxis(a, b)) return DisjointSum(a, b);
   std::vector<DigitTerm> terms = a.terms;
   terms.insert(terms.end(), b.terms.begin(), b.terms.end());
   return Tidy(static_cast<Wide>(a.base) + b.base, std::move(terms));

@@ -96,6 +96,17 @@ ffi::ObjectPtr<Node> Make(const IndexBox& domain, const IndexBox& codomain) {
   return node;
 }
 
+/*! Walks over maps recurse: a chain of compositions has a fixed greatest depth. */
+constexpr int32_t kMaxDepth = 4096;
+
+template <typename Node>
+void Over(const LayoutMap& part, const ffi::ObjectPtr<Node>& node) {
+  node->depth = std::max(node->depth, part->depth + 1);
+  if (node->depth <= kMaxDepth) return;
+  Refuse("too-deep", "the map is nested too deeply", "more than " + std::to_string(kMaxDepth),
+         "at most " + std::to_string(kMaxDepth) + " levels", "normalize() the parts");
+}
+
 template <typename Node>
 LayoutMap Finish(ffi::ObjectPtr<Node> node) {
   return LayoutMap(ffi::ObjectPtr<LayoutMapNode>(std::move(node)));
@@ -216,6 +227,7 @@ LayoutMap Translate(const LayoutMap& map, const Ints& offset,
   if (codomain) CheckCount(codomain->rank(), offset.size(), "codomain axes");
   auto node = Make<TranslateMapNode>(
       map->domain, codomain ? *codomain : IndexBox(ToInts(extents), map->codomain->names));
+  Over(map, node);
   node->map = map;
   node->offset = offset;
   return Finish(std::move(node));
@@ -231,6 +243,8 @@ LayoutMap Compose(const LayoutMap& outer, const LayoutMap& inner) {
            "declare the box that the inner map really reaches with with_codomain()");
   }
   auto node = Make<ComposeMapNode>(inner->domain, outer->codomain);
+  Over(outer, node);
+  Over(inner, node);
   node->outer = outer;
   node->inner = inner;
   return Finish(std::move(node));
@@ -239,6 +253,7 @@ LayoutMap Compose(const LayoutMap& outer, const LayoutMap& inner) {
 LayoutMap Product(const ffi::Array<LayoutMap>& maps) {
   if (maps.empty()) BadMap("a product has no factors", "0", "one map or more");
   auto node = Make<ProductMapNode>(Joined(maps, true), Joined(maps, false));
+  for (const LayoutMap& f : maps) Over(f, node);
   node->maps = maps;
   return Finish(std::move(node));
 }
@@ -292,6 +307,8 @@ LayoutMap Piecewise(const ffi::Array<LayoutMap>& predicates, const ffi::Array<La
   }
   auto node = Make<PiecewiseMapNode>(pieces[0]->domain,
                                      IndexBox(ToInts(extents), pieces[0]->codomain->names));
+  for (const LayoutMap& p : predicates) Over(p, node);
+  for (const LayoutMap& p : pieces) Over(p, node);
   node->predicates = predicates;
   node->pieces = pieces;
   return Finish(std::move(node));

@@ -195,6 +195,9 @@ bool SameForm(const LayoutMap& a, const LayoutMap& b) {
 
 LayoutMap Normalize(const LayoutMap& map) {
   if (map.as<IdentityMapNode>()) return map;
+  if (map.as<RecastMapNode>()) {
+    if (Maybe form = RecastForm(map)) return Normalize(*form);
+  }
   if (Maybe flat = Flat(map)) return *flat;
   bool final =
       map.as<BitLinearMapNode>() || map.as<TransformMapNode>() || map.as<FiniteTableMapNode>();

@@ -60,6 +60,33 @@ bool DigitsJoin(const MixedRadixMapNode& m, int64_t join, int64_t axis) {
   return run % join == 0;
 }
 
+/*! A map in units as a map in runs of `join`, once DigitsJoin holds: the digits that make up the run
+ *  are divided out, everything else is a multiple of join. */
+LayoutMap JoinDigits(const MixedRadixMapNode& m, int64_t join, int64_t axis,
+                     const LayoutMap& like) {
+  IntRows shape;
+  ffi::Array<IntRows> stride;
+  int64_t run = 1;
+  for (size_t i = 0; i < m.shape.size(); ++i) {
+    std::vector<int64_t> extents;
+    IntRows rows;
+    for (size_t k = 0; k < m.shape[i].size(); ++k) {
+      int64_t extent = m.shape[i][k], step = m.stride[i][k][0];
+      bool inner = static_cast<int64_t>(i) == axis && run < join && extent > 1;
+      if (inner) {
+        run *= extent;
+        extent = std::max<int64_t>(1, run / join);
+        step = join;
+      }
+      extents.push_back(extent);
+      rows.push_back({step / join});
+    }
+    shape.push_back(ToInts(extents));
+    stride.push_back(rows);
+  }
+  return MixedRadix(shape, stride, {m.offset[0] / join}, like->codomain, like->domain->names);
+}
+
 bool PointsJoin(const LayoutMap& units, int64_t join, int64_t axis) {
   std::vector<int64_t> values = Enumerate(units), extents = units->domain.Extents();
   int64_t step = 1;
@@ -74,6 +101,7 @@ bool PointsJoin(const LayoutMap& units, int64_t join, int64_t axis) {
 void CheckJoin(const LayoutMap& units, int64_t join, int64_t axis) {
   bool whole = units->domain->extents[axis] % join == 0;
   LayoutMap form = Normalize(units);
+  if (form.as<IdentityMapNode>()) form = MixedRadixOfIdentity(form);
   auto* digits = form.as<MixedRadixMapNode>();
   if (whole && digits && DigitsJoin(*digits, join, axis)) return;
   auto n = units->domain.Size();
@@ -103,10 +131,21 @@ LayoutMap RecastMap(const LayoutMap& map, int64_t from_bits, int64_t to_bits, in
   node->domain = IndexBox(ToInts(extents), map->domain->names);
   node->codomain = IndexBox(Ints{(reach + join - 1) / join}, map->codomain->names);
   node->map = map;
+  node->depth = map->depth + 1;
   node->from_bits = from_bits;
   node->to_bits = to_bits;
   node->axis = axis;
   return LayoutMap(std::move(node));
+}
+
+std::optional<LayoutMap> RecastForm(const LayoutMap& map) {
+  auto* m = map.as<RecastMapNode>();
+  int64_t g = std::gcd(m->from_bits, m->to_bits), join = m->to_bits / g;
+  LayoutMap form = Normalize(InUnits(m->map, m->from_bits / g, m->axis));
+  if (form.as<IdentityMapNode>()) form = MixedRadixOfIdentity(form);
+  auto* digits = form.as<MixedRadixMapNode>();
+  if (!digits || !DigitsJoin(*digits, join, m->axis)) return std::nullopt;
+  return JoinDigits(*digits, join, m->axis, map);
 }
 
 }  // namespace layout
