@@ -29,6 +29,7 @@ from tirx.layout import (
     laneid,
     mma_fragment_layout,
     mma_shared_layout,
+    pid,
     placements,
     vector_width,
     warpid,
@@ -36,6 +37,7 @@ from tirx.layout import (
 
 SEED = int(os.environ.get("TIRX_FUZZ_SEED", "31"))
 WIDTHS = (1, 2, 4, 8, 16)
+A_FRAGMENT = TileLayout(S[(2, 8, 2, 4, 2) : (2, 4 @ laneid, 4, 1 @ laneid, 1)])
 
 
 def wavefronts(addresses, width):
@@ -427,6 +429,26 @@ def test_choice_refusals(shape, accesses):
     assert e.value.code == "bad-shape"
 
 
+@pytest.mark.parametrize("mistake", [
+    lambda: Access(None, "float32"), lambda: Access([0.5] * 32, "float32"), lambda: Access(["a"], "float32"),
+    lambda: Access([0], "no such type"), lambda: Access([0], "float32", "wide"), lambda: Access([0], "float32", 0),
+    lambda: Access([0], "float32", shape=(4, 4)), lambda: Access([(0, 4)], "float32", shape=(4, 4)),
+    lambda: Access([], "float32"), lambda: bank_conflicts(None, [0], "float32"),
+    lambda: bank_conflicts(TileLayout(S[4]), [0]), lambda: bank_conflicts(TileLayout(S[4]), [0], "float32", base="x"),
+    lambda: bank_phases([0.5], 4), lambda: bank_phases(None, 4), lambda: bank_phases([2], 4),
+    lambda: vector_width(None, dtype="float32"), lambda: vector_width(TileLayout(S[4]), dtype="no such type"),
+    lambda: vector_width(TileLayout(S[4]), "x", dtype="float32"),
+    lambda: vector_width(TileLayout(S[4]), dtype="float32", shape=(3,)),
+    lambda: choose_swizzle("float32", None, []), lambda: choose_swizzle("float32", (4, "x"), [[0]]),
+    lambda: choose_swizzle("float32", (4, 4), [[16]]), lambda: choose_swizzle("float16", (4, 4), ROWS),
+    lambda: fragment_accesses(None, "float32"), lambda: fragment_accesses(A_FRAGMENT, "float16", 3),
+    lambda: fragment_accesses(TileLayout(S[(2, 4) : (1 @ pid, 1)]), "float32"),
+])  # fmt: skip
+def test_mistakes_are_layout_errors(mistake):
+    with pytest.raises(LayoutError):
+        mistake()
+
+
 # ---- explain ----
 
 
@@ -493,9 +515,6 @@ def test_explain_of_a_swizzled_slice_that_starts_anywhere():
 
     calls = tirx.explain(kernel, tirx.Target("cuda", arch="sm_90a")).to_dict()["calls"]
     assert calls[0]["banks"] == calls[1]["banks"] and calls[0]["banks"][0]["conflicts"] == 0
-
-
-A_FRAGMENT = TileLayout(S[(2, 8, 2, 4, 2) : (2, 4 @ laneid, 4, 1 @ laneid, 1)])
 
 
 @pytest.mark.parametrize("rows, conflicting", [
@@ -584,3 +603,17 @@ def test_explain_says_why_it_predicts_nothing():
     report = tirx.explain(kernel, tirx.Target("cuda", arch="sm_90a"))
     (p,) = report.decisions[0].banks
     assert p["conflicts"] is None and "banks     dst: not predicted: one thread's call" in report.text()
+
+
+@pytest.mark.parametrize("app", ["transpose", "gemm"])
+def test_the_apps_are_predicted_and_counted_without_conflicts(app):
+    from pathlib import Path
+
+    from tirx.apps import load_app, run
+
+    found = load_app(Path(__file__).parents[2] / "apps" / app, {"K": 64} if app == "gemm" else {})
+    target = tirx.Target("cuda", arch="sm_90a")
+    calls = tirx.explain(found.make(), target).to_dict()["calls"]
+    banks = [p for c in calls for p in c["banks"]]
+    assert len(banks) >= 2 and all(p["conflicts"] == 0 and p["why"] == "" for p in banks)
+    assert run(found.make(), found, target, mode="simulate")["shared_bank_conflicts"] == 0

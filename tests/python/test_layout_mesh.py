@@ -320,6 +320,28 @@ def test_refused_meshes_and_words(make, code):
     assert e.value.code == code
 
 
+TWO = Mesh((2, 2))
+
+
+@pytest.mark.parametrize("mistake", [
+    lambda: Mesh(None), lambda: Mesh(("a",)), lambda: Mesh((2,), 7), lambda: Mesh((2,), devices=["a", "b"]),
+    lambda: Mesh((2,), strides="a"), lambda: Placement(None, (4,)), lambda: Placement(TileLayout(S[4]), None),
+    lambda: Placement(TileLayout(S[4]), (4,), ((1,),)), lambda: Placement(TileLayout(S[4]), (4,), None),
+    lambda: Placement.from_dtensor((4, 4), None, []), lambda: Placement.from_dtensor((4, 4), TWO, ["S(0)", "R"]),
+    lambda: Placement.from_dtensor((4, 4), TWO, None), lambda: Placement.from_dtensor((4,), TWO, [Shard("a")] * 2),
+    lambda: Placement.from_dtensor((4, 4), TWO, [StridedShard(0, 0), Replicate()]),
+    lambda: Placement.from_dtensor((4, 4), TWO, [Replicate()] * 2, local="near"),
+    lambda: Placement.from_alpa((4, 4), TWO, None), lambda: Placement.from_alpa((4, 4), TWO, "S0S5"),
+    lambda: Placement.from_assignment((4, 4), TWO, [["x"]]), lambda: from_gspmd(None, (4,)),
+    lambda: from_gspmd("{replicated}", (4,), "two"), lambda: to_gspmd(None), lambda: to_partition_spec(None),
+    lambda: to_partition_spec(Placement.from_alpa((4, 4), TWO, "S0R")), lambda: from_partition_spec(None, (4,), TWO),
+    lambda: communication(None, None), lambda: communication(Placement.from_alpa((4, 4), TWO, "S0R"), 3),
+])  # fmt: skip
+def test_mistakes_are_layout_errors(mistake):
+    with pytest.raises(LayoutError):
+        mistake()
+
+
 def test_a_scalar_is_replicated():
     p = Placement.from_dtensor((), Mesh((2, 2)), [Replicate(), Replicate()])
     assert held(p) == dict.fromkeys(range(4), frozenset([0])) and p.local_shape == ()

@@ -10,23 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-import tvm_ffi
-
 from .. import _ffi_api as _api
 from ..errors import LayoutError
 from .definition import placements
-from .tile import Layout, TileLayout
+from .given import bits_of, integer, integers, refuse, sequence
+from .tile import ComposeLayout, Layout, TileLayout, call
 
 WARP, BANKS, BANK_BYTES = 32, 32, 4
-
-
-def _bits(dtype) -> int:
-    dtype = tvm_ffi.dtype(dtype)
-    return dtype.bits * dtype.lanes
-
-
-def _refuse(message, code, found, required):
-    raise LayoutError(message, code=code, found=found, required=required)
 
 
 # ---- accesses ----
@@ -47,11 +37,15 @@ class Access:
         element with a larger `width` means the row-major run that starts there."""
         if isinstance(lanes, Layout):
             lanes = _lanes_of(lanes, dtype, width)
-        self.bits, self.name = _bits(dtype), name
+        self.bits, self.name = bits_of(dtype), str(name)
+        if width is not None:
+            width = integer(width, "the width of an access")
+        shape = None if shape is None else integers(shape, "the shape")
+        lanes = sequence(lanes, "what the lanes touch")
         rows = [[] if e is None else [_index(x, shape) for x in _listed(e, shape)] for e in lanes]
         counts = {len(r) for r in rows if r}
         if len(counts) != 1 or len(rows) > WARP:
-            _refuse("every lane of a warp touches the same number of elements", "bad-access",
+            refuse("every lane of a warp touches the same number of elements", "bad-access",
                     f"{len(rows)} lanes with {sorted(counts)} elements", "at most 32 lanes and one count")  # fmt: skip
         count = counts.pop()
         self.width = _whole_bytes(count * self.bits) if width is None else width
@@ -59,7 +53,7 @@ class Access:
         if count == 1 and per_lane > 1:
             rows = [[r[0] + j for j in range(per_lane)] if r else [] for r in rows]
         elif rest or count != per_lane:
-            _refuse("the width is not that of the lane's elements", "bad-access",
+            refuse("the width is not that of the lane's elements", "bad-access",
                     f"{count} elements of {self.bits} bits", f"{self.width} bytes")  # fmt: skip
         self.lanes = tuple(map(tuple, rows))
 
@@ -80,39 +74,40 @@ class Access:
 
 def _listed(entry, shape):
     single = isinstance(entry, tuple) if shape is not None else not isinstance(entry, (list, tuple))
-    return [entry] if single else list(entry)
+    return [entry] if single else sequence(entry, "what a lane touches")
 
 
 def _index(element, shape) -> int:
     if shape is None:
-        if element < 0:
-            _refuse("an element has a linear index", "out-of-range", f"{element}", "0 or more")
-        return int(element)
+        if integer(element, "an element without a shape") < 0:
+            refuse("an element has a linear index", "out-of-range", f"{element}", "0 or more")
+        return integer(element, "an element")
+    element = integers(element, "an element's coordinate")
     if len(element) != len(shape) or any(not 0 <= c < n for c, n in zip(element, shape)):
-        _refuse("the access names an element outside the shape", "out-of-range", f"{tuple(element)}",
+        refuse("the access names an element outside the shape", "out-of-range", f"{tuple(element)}",
                 f"a coordinate in {tuple(shape)}")  # fmt: skip
     x = 0
     for c, n in zip(element, shape):
-        x = x * n + int(c)
+        x = x * n + c
     return x
 
 
 def _whole_bytes(bits) -> int:
     if bits % 8:
-        _refuse("a lane accesses whole bytes", "bad-access", f"{bits} bits", "a multiple of 8 bits")
+        refuse("a lane accesses whole bytes", "bad-access", f"{bits} bits", "a multiple of 8 bits")
     return bits // 8
 
 
 def _lanes_of(layout, dtype, width):
     """Per lane the element indices that a (lane, position) -> m layout names."""
     (size, places) = layout.size(), placements(layout)
-    lanes = min(WARP, size) if width is None else size * _bits(dtype) // (8 * width)
+    lanes = min(WARP, size) if width is None else size * bits_of(dtype) // (8 * width)
     if any(len(p) != 1 or any(axis != "m" for place in p for axis, _ in place) for p in places):
-        _refuse("a map of lanes to elements names one element index on m", "bad-access", f"{layout}",
+        refuse("a map of lanes to elements names one element index on m", "bad-access", f"{layout}",
                 "one place on m per (lane, position)")  # fmt: skip
     found = [dict(next(iter(p))).get("m", 0) for p in places]
     if not lanes or size % lanes:
-        _refuse("a map of lanes to elements covers whole lanes", "bad-access", f"{size} positions",
+        refuse("a map of lanes to elements covers whole lanes", "bad-access", f"{size} positions",
                 f"a multiple of {lanes or 1} lanes")  # fmt: skip
     return [found[k : k + size // lanes] for k in range(0, size, size // lanes)]
 
@@ -127,7 +122,10 @@ def fragment_accesses(fragment, dtype, width=None, name="") -> list:
     elements); each access moves the elements in `width` bytes of consecutive registers of every lane (default:
     one element). Registers that a lane does not hold make the lane idle.
     """
-    per = max(1, (width or 0) * 8 // _bits(dtype))
+    width = bits_of(dtype) // 8 if width is None else integer(width, "the width of an access")
+    per, rest = divmod(width * 8, bits_of(dtype))
+    if rest or per < 1:
+        refuse("a width is that of whole elements", "bad-access", f"{width} bytes of {dtype}", "a multiple")
     held: dict = {}
     for x, places in enumerate(placements(fragment)):
         for place in places:
@@ -146,7 +144,7 @@ def _owner(place):
     thread += WARP * (place.pop("warpid", 0) + place.pop("wid_in_wg", 0)) + 128 * place.pop("wgid", 0)
     register = place.pop("m", 0)
     if place:
-        _refuse("a fragment is distributed over the threads of a CTA", "bad-access", f"axis {next(iter(place))}",
+        refuse("a fragment is distributed over the threads of a CTA", "bad-access", f"axis {next(iter(place))}",
                 "laneid, warpid, wid_in_wg, tid_in_wg, wgid, tx and m")  # fmt: skip
     return thread // WARP, thread % WARP, register
 
@@ -222,15 +220,15 @@ def bank_conflicts(layout, access, dtype=None, width=None, base=0) -> BankReport
     """
     if not isinstance(access, Access):
         if dtype is None:
-            _refuse("the element type of the access is not given", "bad-access", "dtype=None", "dtype=")
+            refuse("the element type of the access is not given", "bad-access", "dtype=None", "dtype=")
         access = Access(access, dtype, width)
-    return bank_phases(_api.layout_lane_addresses(layout, access.flat(), access.per_lane, access.bits, base),
-                       access.width)  # fmt: skip
+    addresses = call(_api.layout_lane_addresses, layout, access.flat(), access.per_lane, access.bits, base)
+    return bank_phases(addresses, access.width)
 
 
 def bank_phases(addresses, width) -> BankReport:
     """The same for byte addresses, one per lane (None: the lane takes no part)."""
-    return _report(width, iter(list(_api.bank_phases(addresses, width))))
+    return _report(width, iter(list(call(_api.bank_phases, addresses, width))))
 
 
 def wavefronts(addresses, width) -> tuple:
@@ -269,8 +267,8 @@ def vector_width(layout, dim=-1, alignment=16, *, dtype, shape=None, limit=16, a
     extents); limit: widest access of the machine. Symbolic strides and offsets count with what `analyzer`
     proves. LayoutError "no-access" when not even one element can be accessed in whole bytes.
     """
-    shape = [it.extent for it in _tile(layout).shard] if shape is None else list(shape)
-    found = _api.layout_widest_access(layout, shape, dim, _bits(dtype), alignment, limit, analyzer)
+    shape = [it.extent for it in _tile(layout).shard] if shape is None else sequence(shape, "the shape")
+    found = call(_api.layout_widest_access, layout, shape, dim, bits_of(dtype), alignment, limit, analyzer)
     return Width(found[0], found[1], str(found[2]))
 
 
@@ -281,7 +279,12 @@ def aligned_elements(bits, alignment, granule, divisors) -> int:
 
 
 def _tile(layout):
-    return layout if isinstance(layout, TileLayout) else layout.tile_layout
+    tile = layout.tile_layout if isinstance(layout, ComposeLayout) else layout
+    if not isinstance(tile, TileLayout):
+        refuse(
+            "a width is that of a layout", "unknown-layout", f"{layout!r}", "a TileLayout or a ComposeLayout"
+        )
+    return tile
 
 
 # ---- choosing a layout ----
@@ -333,11 +336,15 @@ def choose_swizzle(dtype, shape, accesses, *, padding=True, hardware=False) -> S
     TMA (`mma_shared_layout`), xor swizzles of a row-major tile, and (with `padding`) padded rows. `hardware`
     keeps only those that TMA and the tensor cores read. Every candidate is reported with what it lost by.
     """
-    shape = [int(n) for n in shape]
+    shape, accesses = list(integers(shape, "the shape")), sequence(accesses, "the list of accesses")
     accesses = [a if isinstance(a, Access) else Access(a, dtype) for a in accesses]
     if not shape or min(shape) < 1 or not accesses:
-        _refuse("a layout is chosen for a tile and its accesses", "bad-shape",
+        refuse("a layout is chosen for a tile and its accesses", "bad-shape",
                 f"shape {tuple(shape)}, {len(accesses)} accesses", "positive extents, at least one access")  # fmt: skip
+    for a in accesses:
+        if a.bits != bits_of(dtype) or max(a.flat()) >= prod(shape):
+            refuse("an access is not one of this tile", "bad-access", f"{a!r} of {a.bits}-bit elements",
+                   f"elements of {dtype} below {prod(shape)}")  # fmt: skip
     from .candidates import proposals
 
     scored = []
@@ -351,7 +358,7 @@ def choose_swizzle(dtype, shape, accesses, *, padding=True, hardware=False) -> S
 def _score(name, layout, dtype, size, accesses) -> Candidate:
     if isinstance(layout, LayoutError):
         return Candidate(name, None, 0, (None,) * len(accesses), f"does not exist: {layout.message}")
-    spare, conflicts, why = (layout.span() - size) * _bits(dtype) // 8, [], ""
+    spare, conflicts, why = (layout.span() - size) * bits_of(dtype) // 8, [], ""
     for k, a in enumerate(accesses):
         try:
             taken, ideal = _api.layout_wavefronts(layout, a.flat(), a.per_lane, a.bits, 0, a.width)

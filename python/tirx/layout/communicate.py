@@ -25,11 +25,10 @@ import itertools
 from dataclasses import dataclass
 from math import gcd, prod
 
-import tvm_ffi
-
 from .definition import equivalent
+from .given import bits_of, instance, refuse
 from .mesh import Placement
-from .sharding import Atom, compatible, refined, refuse
+from .sharding import Atom, compatible, refined
 
 LARGEST = 6  # digits that change; the plan is searched over at most 3^LARGEST states
 _KINDS = {
@@ -109,7 +108,7 @@ def communication(src, dst, dtype=None) -> Communication:
 
     LayoutError: other shapes, other numbers of devices, no sequence of the steps above ("no-plan").
     """
-    if src.shape != dst.shape:
+    if instance(src, Placement, "the source").shape != instance(dst, Placement, "the destination").shape:
         refuse("the placements are of different tensors", "size-mismatch", f"{src.shape} and {dst.shape}",
                "one shape")  # fmt: skip
     unit = 1 if dtype is None else _bytes(dtype)
@@ -125,7 +124,7 @@ def communication(src, dst, dtype=None) -> Communication:
 
 
 def _bytes(dtype) -> int:
-    bits = tvm_ffi.dtype(dtype).bits * tvm_ffi.dtype(dtype).lanes
+    bits = bits_of(dtype)
     if bits % 8:
         refuse("elements that travel are whole bytes", "bad-dtype", f"{dtype}", "a multiple of 8 bits")
     return bits // 8

@@ -17,8 +17,9 @@ import ast
 import re
 from math import prod
 
+from .given import instance, integer, refuse, sequence
 from .mesh import Mesh, Placement, _row_major
-from .sharding import merged, refuse
+from .sharding import merged
 
 _ARRAY = re.compile(
     r"devices=\[(?P<tile>[\d,]+)\](?:(?P<list>\d+(?:,\d+)*)|<=\[(?P<dims>[\d,]+)\](?:T\((?P<perm>[\d,]+)\))?)"
@@ -34,7 +35,7 @@ def _bad(text, why):
 def from_gspmd(text, shape, devices=None, local="compact") -> Placement:
     """The placement of a tensor of `shape` under a GSPMD sharding. `{replicated}` needs the number of `devices`;
     `local` as in Placement.of. Refuses uneven shards, manual subgroups and device arrays that are no layout."""
-    body = text.strip()
+    body = instance(text, str, "a GSPMD sharding").strip()
     if not (body.startswith("{") and body.endswith("}")):
         _bad(text, "no braces")
     body = re.sub(r"\s*metadata=\{.*\}", "", body[1:-1]).strip()
@@ -61,7 +62,9 @@ def from_gspmd(text, shape, devices=None, local="compact") -> Placement:
 def _replicated(shape, devices, local):
     if not devices:
         refuse("{replicated} does not say over how many devices", "no-mesh", "devices=None", "devices=")
-    return Placement.from_assignment(shape, Mesh((devices,)), [], local=local)
+    return Placement.from_assignment(
+        shape, Mesh((integer(devices, "the number of devices"),)), [], local=local
+    )
 
 
 def _ints(text) -> list:
@@ -115,7 +118,7 @@ def _split(text, tile, iters):
 def to_gspmd(placement) -> str:
     """The GSPMD text of a placement. Refuses what it cannot say: shards that are not the outermost blocks of
     their dimension, devices that are not 0 .. n-1, reductions other than sum."""
-    atoms = merged(placement.atoms)
+    atoms = merged(instance(placement, Placement, "what is written").atoms)
     if not atoms:
         return f"{{maximal device={placement.first}}}"
     if placement.devices() != list(range(prod(a.extent for a in atoms))):
@@ -177,7 +180,10 @@ def _iota(iters) -> str:
 def from_partition_spec(spec, shape, mesh, local="compact") -> Placement:
     """From JAX's notation: text (`P('x', ('y', 'z'), None)`) or a sequence of None, names and tuples of names, with a
     Mesh that has names."""
-    entries, unreduced = _read_spec(spec) if isinstance(spec, str) else (list(spec), ())
+    if isinstance(spec, str):
+        entries, unreduced = _read_spec(spec)
+    else:
+        entries, unreduced = sequence(spec, "a partition spec"), ()
     dims = [() if e is None else (e,) if isinstance(e, str) else tuple(e) for e in entries]
     return Placement.from_assignment(shape, mesh, dims, {name: "sum" for name in unreduced}, local)
 
@@ -200,7 +206,7 @@ def _read_spec(text):
 def to_partition_spec(placement, mesh=None) -> str:
     """JAX's text. Refuses placements that are not whole mesh axes cutting the outermost blocks, and reductions
     other than sum."""
-    mesh = placement._mesh(mesh)
+    mesh = instance(placement, Placement, "what is written")._mesh(mesh)
     if mesh.names is None:
         refuse("a partition spec names mesh axes", "no-mesh", f"{mesh}", "Mesh(shape, names)")
     cuts, unreduced = [[] for _ in placement.shape], []

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from math import prod
 
 from .definition import equivalent
-from .sharding import Atom, Cutter, check_memory, check_reductions, layout_of, merged, read, refined, refuse
+from .given import instance, integer, integers, refuse, sequence
+from .sharding import Atom, Cutter, check_memory, check_reductions, layout_of, merged, read, refined
 
 # ---- meshes ----
 
@@ -36,10 +37,10 @@ class Mesh:
     def __init__(self, shape, names=None, *, strides=None, devices=None, first=0):
         """Row-major devices 0, 1, ..., or `strides` per dimension, or `devices`: the numbers in row-major order
         (nested lists are flattened), which must be such digits."""
-        self.shape = tuple(int(n) for n in shape)
+        self.shape = integers(shape, "the shape of a mesh")
         if min(self.shape, default=1) < 1:
             refuse("a mesh has devices in every dimension", "bad-shape", f"{self.shape}", "positive extents")
-        self.names = None if names is None else tuple(str(n) for n in names)
+        self.names = None if names is None else tuple(map(str, sequence(names, "the names of a mesh")))
         if self.names is not None and len(set(self.names)) != len(self.shape):
             refuse(
                 "mesh dimensions have different names",
@@ -50,12 +51,15 @@ class Mesh:
         if devices is not None:
             self.first, self.dims = _factor(self.shape, _flat(devices))
             return
-        strides = _row_major(self.shape) if strides is None else tuple(strides)
+        strides = _row_major(self.shape) if strides is None else integers(strides, "the strides of a mesh")
         if len(strides) != len(self.shape):
             refuse(
                 "a mesh has a stride per dimension", "bad-mesh", f"{strides}", f"{len(self.shape)} strides"
             )
-        self.first, self.dims = first, tuple(((n, s),) for n, s in zip(self.shape, strides))
+        self.first, self.dims = (
+            integer(first, "a device"),
+            tuple(((n, s),) for n, s in zip(self.shape, strides)),
+        )
 
     @property
     def size(self) -> int:
@@ -91,7 +95,7 @@ def _row_major(shape):
 def _flat(devices):
     listed = devices.tolist() if hasattr(devices, "tolist") else devices
     if not isinstance(listed, (list, tuple)):
-        return [int(listed)]
+        return [integer(listed, "a device")]
     return [n for row in listed for n in _flat(row)]
 
 
@@ -177,8 +181,8 @@ class Placement:
     __slots__ = ("layout", "shape", "pending", "atoms", "first", "mesh")
 
     def __init__(self, layout, shape, pending=(), mesh=None):
-        self.layout, self.shape = layout, tuple(int(n) for n in shape)
-        self.pending, self.mesh = tuple((int(e), int(s), str(op)) for e, s, op in pending), mesh
+        self.layout, self.shape = layout, integers(shape, "the shape of a tensor")
+        self.pending, self.mesh = tuple(map(_pending, sequence(pending, "the pending reductions"))), mesh
         self.first, self.atoms = read(layout, self.shape, self.pending)
         check_reductions(self.pending)
         if len(set(self.devices())) != prod(a.extent for a in self.atoms):
@@ -190,7 +194,7 @@ class Placement:
     def of(shape, atoms, first=0, mesh=None, local="compact") -> Placement:
         """From atoms. local: "compact", each device's part is row-major; or "global", it keeps the strides of the
         whole tensor, as in the paper's Figure 3."""
-        shape = tuple(int(n) for n in shape)
+        shape = integers(shape, "the shape of a tensor")
         layout = layout_of(shape, atoms, first, local)
         pending = [(a.extent, a.stride, a.role[1]) for a in atoms if a.role[0] == "pending" and a.extent > 1]
         return Placement(layout, shape, pending, mesh)
@@ -199,7 +203,8 @@ class Placement:
     def from_dtensor(shape, mesh, placements, local="compact") -> Placement:
         """From one of Shard, StridedShard, Replicate, Partial per mesh dimension, applied in order: each cuts what
         the earlier ones left (the meaning of torch.distributed.tensor). Refuses uneven shards."""
-        if len(placements) != len(mesh.shape):
+        placements = sequence(placements, "the list of placements")
+        if len(placements) != len(instance(mesh, Mesh, "the mesh").shape):
             refuse("there is one placement per mesh dimension", "rank-mismatch", f"{len(placements)} placements",
                    f"{len(mesh.shape)}")  # fmt: skip
         cutter, atoms = Cutter(shape), []
@@ -208,6 +213,7 @@ class Placement:
                 atoms += cutter.cut(p.dim, iters, getattr(p, "split_factor", 1))
             else:
                 role = ("pending", p.op) if isinstance(p, Partial) else ("copy",)
+                instance(p, (Partial, Replicate), "a placement on a mesh dimension")
                 atoms += [Atom(n, s, role) for n, s in iters]
         return Placement.of(shape, atoms, mesh.first, mesh, local)
 
@@ -215,6 +221,7 @@ class Placement:
     def from_assignment(shape, mesh, dims, pending=None, local="compact") -> Placement:
         """From the mesh dimensions (numbers or names) that cut each tensor dimension, outermost first, and
         {mesh dimension: reduction}; the other mesh dimensions hold copies."""
+        instance(mesh, Mesh, "the mesh")
         cutter, atoms, used = Cutter(shape), [], []
         pending = {mesh.dim(k): op for k, op in (pending or {}).items()}
         if len(dims) > len(shape):
@@ -236,7 +243,7 @@ class Placement:
     @staticmethod
     def from_alpa(shape, mesh, spec, local="compact") -> Placement:
         """From Alpa's notation (paper, section 3.2): per tensor dimension R or S with mesh dimensions, `S0R`, `S01`."""
-        parts = re.findall(r"R|S\d+", spec)
+        parts = re.findall(r"R|S\d+", instance(spec, str, "Alpa's spec"))
         if "".join(parts) != spec or len(parts) != len(shape):
             refuse("this is no sharding spec", "bad-notation", f"{spec!r} for {tuple(shape)}",
                    "R or S with mesh dimensions for each tensor dimension, as in S0R or S01R")  # fmt: skip
@@ -304,6 +311,14 @@ class Placement:
     def __repr__(self):
         waiting = "".join(f", {op} pending over {e}:{s}@pid" for e, s, op in self.pending)
         return f"Placement({self.layout}{waiting})"
+
+
+def _pending(entry):
+    parts = sequence(entry, "a pending reduction")
+    if len(parts) != 3:
+        refuse("a pending reduction is a replica and an operation", "bad-reduction", f"{entry!r}",
+               "(extent, stride, op)")  # fmt: skip
+    return integer(parts[0], "an extent"), integer(parts[1], "a stride"), str(parts[2])
 
 
 def _word(atoms, left):

@@ -10,15 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd, prod
 
-from ..errors import LayoutError
+from .given import integer, integers, refuse
 from .tile import Iter, TileLayout, _int
 
 REDUCTIONS = ("sum", "avg", "product", "max", "min")
-
-
-def refuse(message, code, found, required, hint=""):
-    """Raise a LayoutError."""
-    raise LayoutError(message, code=code, found=found, required=required, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -83,14 +78,14 @@ class Cutter:
     """The memory digits (weight, extent) that are left of each tensor dimension, outermost first."""
 
     def __init__(self, shape):
-        self.shape = tuple(int(n) for n in shape)
+        self.shape = integers(shape, "the shape of a tensor")
         self.digits = [[(1, n)] for n in self.shape]
 
     def cut(self, dim, iters, split_factor=1) -> list:
         """Give the digits `iters` of the device number to `dim`, outermost first, after the outer `split_factor`
         positions; the shard atoms."""
-        rank = len(self.shape)
-        if not -rank <= dim < rank or split_factor < 1:
+        rank, dim = len(self.shape), integer(dim, "a dimension")
+        if not -rank <= dim < rank or integer(split_factor, "a split factor") < 1:
             refuse(
                 "the tensor has no such dimension", "out-of-range", f"dimension {dim}", f"a rank of {rank}"
             )
@@ -132,7 +127,10 @@ class Cutter:
 
 def layout_of(shape, atoms, first, local):
     extents = [n // prod(a.extent for a in atoms if a.role[:2] == ("shard", d)) for d, n in enumerate(shape)]
-    whole = {"compact": extents, "global": shape}[local]
+    whole = {"compact": extents, "global": shape}.get(local)
+    if whole is None:
+        refuse("local memory is compact or keeps the global strides", "bad-operand", f"local={local!r}",
+               '"compact" or "global"')  # fmt: skip
     iters = []
     for d in range(len(shape)):
         iters += _dim_iters(d, shape[d], atoms, prod(whole[d + 1 :]), local)
