@@ -11,16 +11,22 @@ from linear_cases import defined, points, random_layout, seeded, square_maps, ta
 from tirx.errors import LayoutError
 from tirx.layout.linear import (
     LinearLayout,
+    ModularLayout,
+    PaddedLayout,
     conversion,
     divide_left,
     divide_right,
     free_variable_masks,
+    from_map,
+    gf2,
     identity_prefix,
     image_contains,
     image_is_subset,
     integer_strides,
     is_trivial_over,
     num_consecutive,
+    partitioned,
+    placement_of,
     quotient,
 )
 
@@ -293,25 +299,62 @@ def test_products_merge_the_orders_of_dimensions():
     assert code(lambda: layout("a", "b") * layout("b", "a")) == "dim-order"
 
 
-MISTAKES = {
-    "bad-basis": lambda: LinearLayout({"x": [(1, 2)]}, ["y"]),
-    "bad-names": lambda: LinearLayout([("x", [1]), ("x", [2])], ["y"]),
-    "out-of-range": lambda: LinearLayout({"x": [8]}, {"y": 8}),
-    "not-surjective": lambda: LinearLayout({"x": [2]}, ["y"]),
-    "not-power-of-two": lambda: LinearLayout({"x": [1]}, {"y": 6}),
-    "no-dim": lambda: THREE[0].in_size("z"),
-    "bad-coordinates": lambda: THREE[0].apply({"z": 0}),
-    "bad-shape": lambda: THREE[0].reshape_ins([("x", 4)]),
-    "dims-differ": lambda: THREE[0].compose(THREE[0]),
-    "too-small": lambda: THREE[0].resize_outs({"y": 4}),
-    "bad-notation": lambda: LinearLayout.parse("LinearLayout({'x': [1]}"),
-    "not-linear": lambda: num_consecutive("x"),
-}
+ONE = LinearLayout.identity_1d(8, "offset", "y")
+GAPS = PaddedLayout(ONE, [(2, 1)])
+MISTAKES = [
+    ("bad-basis", lambda: LinearLayout({"x": [(1, 2)]}, ["y"])),
+    ("bad-basis", lambda: LinearLayout({"x": [-1]}, ["y"])),
+    ("bad-basis", lambda: ModularLayout({"x": [3]}, {"y": 3})),
+    ("bad-basis", lambda: partitioned((8, 8), 2, 2, blocks=[3])),
+    ("bad-names", lambda: LinearLayout([("x", [1]), ("x", [2])], ["y"])),
+    ("bad-names", lambda: LinearLayout({1: [1]}, ["y"])),
+    ("bad-names", lambda: LinearLayout({"x": 3}, ["y"])),
+    ("bad-names", lambda: LinearLayout({"x": [1.5]}, ["y"])),
+    ("bad-names", lambda: LinearLayout(3, ["y"])),
+    ("bad-names", lambda: LinearLayout({"x": [1]}, "y")),
+    ("bad-names", lambda: LinearLayout({"a": [1], "b": [2]}, ["y"]).rename_ins({"a": "b"})),
+    ("bad-names", lambda: LinearLayout.identity_1d(4, 3, "y")),
+    ("bad-names", lambda: THREE[0].transpose_ins([1])),
+    ("bad-names", lambda: THREE[0].concat_ins(THREE[0])),
+    ("out-of-range", lambda: LinearLayout({"x": [8]}, {"y": 8})),
+    ("out-of-range", lambda: GAPS.place(y="a")),
+    ("out-of-range", lambda: GAPS.element("a")),
+    ("out-of-range", lambda: ModularLayout({"x": [(3, 1)]}, {"y": 3}).apply({"x": "a"})),
+    ("not-surjective", lambda: LinearLayout({"x": [2]}, ["y"])),
+    ("not-power-of-two", lambda: LinearLayout({"x": [1]}, {"y": 6})),
+    ("not-power-of-two", lambda: PaddedLayout(ONE, [(3, 1)])),
+    ("bad-padding", lambda: PaddedLayout(ONE, [3])),
+    ("bad-padding", lambda: PaddedLayout(ONE, [(2, 1), (2, 4)])),
+    ("no-dim", lambda: THREE[0].in_size("z")),
+    ("no-dim", lambda: THREE[0].resize_outs({"z": 8})),
+    ("no-dim", lambda: partitioned((8, 8), 2, 2, 5)),
+    ("no-dim", lambda: PaddedLayout(THREE[0])),
+    ("bad-coordinates", lambda: THREE[0].apply({"z": 0})),
+    ("bad-coordinates", lambda: THREE[0].apply([0])),
+    ("bad-coordinates", lambda: image_contains(THREE[0], {"y": "a"})),
+    ("bad-coordinates", lambda: GAPS.slice({"y": 0}, {})),
+    ("bad-shape", lambda: THREE[0].reshape_ins([("x", 4)])),
+    ("dims-differ", lambda: THREE[0].compose(THREE[0])),
+    ("too-small", lambda: THREE[0].resize_outs({"y": 4})),
+    ("bad-notation", lambda: LinearLayout.parse("LinearLayout({'x': [1]}")),
+    ("bad-notation", lambda: LinearLayout.parse("LinearLayout(__import__('os'), {})")),
+    ("not-linear", lambda: num_consecutive("x")),
+    ("not-linear", lambda: PaddedLayout(3)),
+    ("not-a-layout", lambda: placement_of(3)),
+    ("not-a-map", lambda: from_map(3)),
+]
 
 
-@pytest.mark.parametrize("expected", MISTAKES)
-def test_mistakes_are_layout_errors(expected):
-    assert code(MISTAKES[expected]) == expected
+@pytest.mark.parametrize("expected, mistake", MISTAKES)
+def test_mistakes_are_layout_errors(expected, mistake):
+    assert code(mistake) == expected
+
+
+def test_whole_numbers_of_numpy_are_numbers():
+    np = pytest.importorskip("numpy")
+    layout = LinearLayout({"x": np.array([[1, 0], [2, 1]])}, {"y": np.int64(4), "z": 2})
+    assert layout == LinearLayout({"x": [(1, 0), (2, 1)]}, {"y": 4, "z": 2})
+    assert layout.apply({"x": np.int32(3)}) == {"y": 3, "z": 1} and "int64" not in str(layout)
 
 
 @pytest.mark.parametrize("coordinate", [-1, 8, "a", 1.5, None])
@@ -335,3 +378,22 @@ def test_all_three_by_four_against_all_two_by_two():
                 assert [c.flatten_outs()._cols[i] for i in (0, 1)] == [first[values(m)[i]] for i in (1, 2)]
             else:
                 assert code(lambda: m.invert_and_compose(outer)) == "no-preimage"
+
+
+def spanned(vectors):
+    out = {0}
+    for v in vectors:
+        out |= {x ^ v for x in out}
+    return out
+
+
+def test_kernels_and_normal_forms_of_spans():
+    forms = {}
+    for n in (0, 1, 2, 3, 4):
+        for columns in itertools.product(range(8), repeat=n):
+            zeros = {x for x in range(1 << n) if not gf2.apply(columns, x)}
+            basis = gf2.kernel(columns)
+            assert spanned(basis) == zeros and len(zeros) == 1 << len(basis)
+            assert forms.setdefault(frozenset(spanned(columns)), gf2.reduced(columns)) == gf2.reduced(columns)
+            assert spanned(gf2.reduced(columns)) == spanned(columns)
+    assert len(forms) == 16  # subspaces of GF(2)^3

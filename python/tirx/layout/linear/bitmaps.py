@@ -26,6 +26,10 @@ def from_map(f, in_dims=None, out_dims=None) -> LinearLayout:
     """The layout of a map that is linear over GF(2): a BitLinear map without translation by its basis, any other
     by its values (up to 2**20 points, all of which are checked). Names default to those of the boxes, or x0, x1,
     ... and y0, y1, ... Codomain extents are rounded up to powers of two."""
+    from ..maps import LayoutMap
+
+    if not isinstance(f, LayoutMap):
+        refuse("this is no layout map", "not-a-map", type(f).__name__, "a LayoutMap")
     ins = _names(in_dims, f.domain_names, "x")
     outs = _names(out_dims, f.codomain_names, "y")
     for extent in f.domain:

@@ -23,10 +23,18 @@ def refuse(message, code, found="", required="", hint=""):
     raise LayoutError(message, code=code, found=str(found), required=required, hint=hint)
 
 
+def whole(x):
+    """x as an int when it is a whole number (NumPy's too), else None."""
+    if isinstance(x, bool) or not hasattr(x, "__index__") or getattr(x, "ndim", 0):
+        return None
+    return int(x)
+
+
 def log2(size, what="a size") -> int:
     """Exponent of a power of two."""
-    if type(size) is not int or size < 1 or size & (size - 1):
-        refuse(f"{what} of a linear layout is a power of two", "not-power-of-two", size,
+    found, size = size, whole(size)
+    if size is None or size < 1 or size & (size - 1):
+        refuse(f"{what} of a linear layout is a power of two", "not-power-of-two", found,
                "1, 2, 4, ...", "sizes that are no powers of two: tirx.layout.linear.ModularLayout")  # fmt: skip
     return size.bit_length() - 1
 
@@ -42,20 +50,34 @@ def linear_of(x) -> LinearLayout:
 
 
 def _pairs(x):
-    return list(x.items()) if isinstance(x, dict) else list(x)
+    """The items of a dict, or the entries of a list."""
+    return list(x.items()) if isinstance(x, dict) else _sequence(x, "dimensions")
+
+
+def _sequence(x, what):
+    if isinstance(x, str) or not hasattr(x, "__iter__"):
+        refuse(f"{what} are listed", "bad-names", repr(x), "a list, a tuple or a dict")
+    return list(x)
+
+
+def _named(bases):
+    """[(name, list of bases)]."""
+    pairs = _pairs(bases)
+    if not all(isinstance(p, (tuple, list)) and len(p) == 2 for p in pairs):
+        refuse("bases are listed by input dimension", "bad-names", pairs, "{in_dim: [image of bit 0, ...]}")
+    return [(name, _sequence(bs, f"the bases of {name}")) for name, bs in pairs]
 
 
 def _basis_tuple(b, rank):
-    b = (b,) if type(b) is int else tuple(b)
-    if len(b) != rank or not all(type(v) is int and v >= 0 for v in b):
+    values = [whole(v) for v in ((b,) if whole(b) is not None else _sequence(b, "the parts of a basis"))]
+    if len(values) != rank or any(v is None or v < 0 for v in values):
         refuse("a basis has one non-negative int per output dimension", "bad-basis", b, f"{rank} ints")
-    return b
+    return tuple(values)
 
 
 def _distinct(names, what):
-    if len(set(names)) != len(names) or not all(isinstance(n, str) for n in names):
+    if not all(isinstance(n, str) for n in names) or len(set(names)) != len(names):
         refuse(f"{what} dimensions have distinct names", "bad-names", names, "different strings")
-    return names
 
 
 def _out_dims(out_dims, bases):
@@ -95,18 +117,17 @@ class LinearLayout:
     __slots__ = ("_ins", "_outs", "_cols", "_span")
 
     def __init__(self, bases=(), out_dims=(), require_surjective=None):
-        bases = [(name, list(bs)) for name, bs in _pairs(bases)]
         rank = len(_pairs(out_dims))
-        bases = [(name, [_basis_tuple(b, rank) for b in bs]) for name, bs in bases]
+        bases = [(name, [_basis_tuple(b, rank) for b in bs]) for name, bs in _named(bases)]
         outs, sized = _out_dims(out_dims, bases)
-        _distinct([n for n, _ in bases], "input")
-        _distinct([n for n, _ in outs], "output")
         cols = [_pack(b, outs) for _, bs in bases for b in bs]
         self._set([(n, len(bs)) for n, bs in bases], outs, cols)
         if require_surjective or (require_surjective is None and not sized):
             self._check_surjective()
 
     def _set(self, ins, outs, cols):
+        _distinct([n for n, _ in ins], "input")
+        _distinct([n for n, _ in outs], "output")
         self._ins, self._outs, self._cols, self._span = tuple(ins), tuple(outs), tuple(cols), None
 
     @classmethod
@@ -137,7 +158,7 @@ class LinearLayout:
     @classmethod
     def strided_1d(cls, size, stride, in_dim, out_dim) -> LinearLayout:
         """L(x) = stride * x, both powers of two; the output has size * stride places."""
-        if type(size) is int and size == 0:
+        if whole(size) == 0:
             return cls.empty()
         bits, shift = log2(size), log2(stride, "the stride")
         out_bits = bits + shift if bits else 0
@@ -146,7 +167,7 @@ class LinearLayout:
     @classmethod
     def zeros_1d(cls, size, in_dim, out_dim, out_size=1) -> LinearLayout:
         """L(x) = 0: a broadcast."""
-        if type(size) is int and size == 0:
+        if whole(size) == 0:
             return cls.empty()
         return cls._make([(in_dim, log2(size))], [(out_dim, log2(out_size))], [0] * log2(size))
 
@@ -238,22 +259,25 @@ class LinearLayout:
 
     def apply(self, ins=None, **named) -> dict:
         """{out_dim: coordinate} of {in_dim: coordinate}; every input dimension is given, within its size."""
-        return dict(
-            zip(self.out_dims, self._unpack(gf2.apply(self._cols, self._flat({**(ins or {}), **named}))))
-        )
+        if not isinstance(ins, (dict, type(None))):
+            refuse("apply takes coordinates by name", "bad-coordinates", repr(ins), "{in_dim: coordinate}")
+        image = gf2.apply(self._cols, self._flat({**(ins or {}), **named}))
+        return dict(zip(self.out_dims, self._unpack(image)))
 
     __call__ = apply
 
     def _flat(self, ins):
         flat = shift = 0
         if set(ins) != {n for n, _ in self._ins}:
-            refuse("apply takes one coordinate per input dimension", "bad-coordinates", sorted(ins),
+            refuse("apply takes one coordinate per input dimension", "bad-coordinates", list(ins),
                    f"{[n for n, _ in self._ins]}")  # fmt: skip
         for n, b in self._ins:
-            x = ins[n]
-            if not hasattr(x, "__index__") or not 0 <= int(x) < 1 << b:
-                refuse(f"the coordinate of {n} is outside", "out-of-range", x, f"an int in [0, {1 << b})")
-            flat |= int(x) << shift
+            x = whole(ins[n])
+            if x is None or not 0 <= x < 1 << b:
+                refuse(
+                    f"the coordinate of {n} is outside", "out-of-range", ins[n], f"an int in [0, {1 << b})"
+                )
+            flat |= x << shift
             shift += b
         return flat
 
@@ -355,11 +379,12 @@ class LinearLayout:
         """Inputs of both over the same outputs: L(x, y) = self(x) ^ other(y)."""
         if self._outs != other._outs:
             refuse("the two layouts have other outputs", "dims-differ", other.out_dims, str(self.out_dims))
-        _distinct([n for n, _ in self._ins + other._ins], "input")
         return LinearLayout._make(self._ins + other._ins, self._outs, self._cols + other._cols)
 
     def resize_outs(self, sizes) -> LinearLayout:
         """Larger output dimensions {name: size} around the same image."""
+        for n in sizes:
+            self._field(n)
         outs = [(n, log2(sizes.get(n, 1 << b))) for n, b in self._outs]
         for (n, old), (_, new) in zip(self._outs, outs):
             if new < old:
@@ -388,7 +413,7 @@ class LinearLayout:
     def parse(cls, text) -> LinearLayout:
         """The layout that `str(layout)` wrote."""
         try:
-            call = ast.parse(text.strip(), mode="eval").body
+            call = ast.parse(str(text).strip(), mode="eval").body
             if not (
                 isinstance(call, ast.Call) and ast.unparse(call.func) == "LinearLayout" and not call.keywords
             ):
@@ -433,8 +458,10 @@ def _items(layout):
 
 
 def _reshaped(dims, total):
-    dims = [(n, log2(size)) for n, size in _pairs(dims)]
-    _distinct([n for n, _ in dims], "new")
+    dims = _pairs(dims)
+    if not all(isinstance(d, (tuple, list)) and len(d) == 2 for d in dims):
+        refuse("a reshape takes names with sizes", "bad-names", dims, "[(name, size), ...]")
+    dims = [(n, log2(size)) for n, size in dims]
     if sum(b for _, b in dims) != total:
         refuse(
             "a reshape keeps the size", "bad-shape", dict((n, 1 << b) for n, b in dims), f"size {1 << total}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from .layout import LinearLayout, refuse
+from .layout import LinearLayout, refuse, whole
 
 BUDGET = 1 << 20
 
@@ -24,6 +24,12 @@ class ModularLayout:
     """digits: {in_dim: [(radix, image), ...]}, an image one int per output dimension; out_dims: {name: size}."""
 
     def __init__(self, digits, out_dims):
+        lists = isinstance(digits, dict) and isinstance(out_dims, dict)
+        if not lists or not all(
+            isinstance(d, (tuple, list)) and len(d) == 2 for ds in digits.values() for d in ds
+        ):
+            refuse("a modular layout is made of digits", "bad-basis", f"{digits}, {out_dims}",
+                   "{in_dim: [(radix, image), ...]}, {out_dim: size}")  # fmt: skip
         self.out_dims, rank = dict(out_dims), len(out_dims)
         self.digits = {
             n: [(r, (v,) if type(v) is int else tuple(v)) for r, v in ds] for n, ds in digits.items()
@@ -57,7 +63,7 @@ class ModularLayout:
     def apply(self, ins) -> dict:
         """{out_dim: coordinate}."""
         dims = self.in_dims
-        if set(ins) != set(dims) or any(not 0 <= ins[n] < dims[n] for n in dims):
+        if set(ins) != set(dims) or any(whole(ins[n]) is None or not 0 <= ins[n] < dims[n] for n in dims):
             refuse("coordinates do not fit the layout", "out-of-range", ins, f"{dims}")
         out = dict.fromkeys(self.out_dims, 0)
         for n, ds in self.digits.items():

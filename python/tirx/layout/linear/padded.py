@@ -8,17 +8,15 @@ see such a map as one: `linear_layout()` refuses, and so does every function of 
 from __future__ import annotations
 
 from . import solve
-from .layout import LinearLayout, log2, refuse
+from .layout import LinearLayout, linear_of, log2, refuse, whole
 
 
 def _element(point, dims):
     if set(point) != set(dims):
-        refuse(
-            "an element has one coordinate per dimension", "bad-coordinates", sorted(point), f"{list(dims)}"
-        )
+        refuse("an element has one coordinate per dimension", "bad-coordinates", list(point), f"{list(dims)}")
     for n, x in point.items():
-        if not 0 <= x < dims[n]:
-            refuse(f"the coordinate of {n} is outside", "out-of-range", x, f"[0, {dims[n]})")
+        if whole(x) is None or not 0 <= x < dims[n]:
+            refuse(f"the coordinate of {n} is outside", "out-of-range", x, f"an int in [0, {dims[n]})")
     return point
 
 
@@ -27,6 +25,9 @@ class PaddedLayout:
     in elements, powers of two with distinct intervals. The linear part is surjective."""
 
     def __init__(self, linear, pads=()):
+        linear = linear_of(linear)
+        if not all(isinstance(p, (tuple, list)) and len(p) == 2 for p in pads):
+            refuse("a padding is an interval and a number of elements", "bad-padding", pads, "[(64, 8), ...]")
         if "offset" not in linear.in_dims:
             refuse("a shared layout has an input dimension offset", "no-dim", list(linear.in_dims), "offset")
         if not linear.is_surjective():
@@ -44,6 +45,8 @@ class PaddedLayout:
 
     def unpad(self, address):
         """The linear offset at an address, or None when the address is padding."""
+        if whole(address) is None:
+            refuse("an address is a number of elements", "out-of-range", repr(address), "an int")
         low, high = 0, self.linear.in_size("offset")
         while high - low > 1:  # pad is increasing
             mid = (low + high) // 2
@@ -91,9 +94,11 @@ class PaddedSlice:
     other input dimensions of an element are those of its place in the whole XOR those of the base: a slice that
     begins in partition 1 has the partitions rotated."""
 
-    def __init__(self, whole, begin, shape):
-        dims = whole.linear.out_dims
-        self.whole, self.shape = whole, {n: shape[n] for n in _element(begin, dims)}
+    def __init__(self, layout, begin, shape):
+        dims = layout.linear.out_dims
+        if set(shape) != set(dims):
+            refuse("a box has one extent per dimension", "bad-coordinates", list(shape), f"{list(dims)}")
+        self.whole, self.shape = layout, {n: shape[n] for n in _element(begin, dims)}
         self.begin = {n: begin[n] for n in dims}
         for n, extent in self.shape.items():
             log2(extent, f"the extent of {n}")
@@ -136,6 +141,12 @@ def partitioned(shape, partitions, groups, dim=0, order=None, blocks=()) -> Line
     zeros for a copy in several CTAs.
     """
     rank, order = len(shape), list(order or reversed(range(len(shape))))
+    if whole(dim) is None or not 0 <= dim < rank or sorted(order) != list(range(rank)):
+        refuse("the tensor has no such dimensions", "no-dim", f"dim={dim}, order={order}", f"among {rank}")
+    if not all(isinstance(b, (tuple, list)) and len(b) == rank for b in blocks):
+        refuse(
+            "a basis of the blocks has one int per dimension", "bad-basis", list(blocks), f"{rank} ints each"
+        )
     names = [f"dim{i}" for i in range(rank)]
     own = [s >> sum(b[i] != 0 for b in blocks) for i, s in enumerate(shape)]
     pieces = partitions * groups
@@ -149,6 +160,6 @@ def partitioned(shape, partitions, groups, dim=0, order=None, blocks=()) -> Line
     out = out * LinearLayout.identity_1d(groups, "offset", names[dim])
     out = out.transpose_outs(names).resize_outs(dict(zip(names, shape)))
     block = LinearLayout({"block": [tuple(b) for b in blocks]}, out.out_dims)
-    whole = out.concat_ins(block)
-    whole._check_surjective()
-    return whole
+    out = out.concat_ins(block)
+    out._check_surjective()
+    return out

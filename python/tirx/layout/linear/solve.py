@@ -7,7 +7,7 @@ raises LayoutError (the caller asked for something that does not exist).
 from __future__ import annotations
 
 from . import gf2
-from .layout import LinearLayout, _move, linear_of, log2, refuse
+from .layout import LinearLayout, _move, linear_of, log2, refuse, whole
 
 
 def invert_and_compose(inner, outer) -> LinearLayout:
@@ -104,14 +104,18 @@ def free_variable_masks(layout) -> dict:
 def image_contains(layout, point) -> bool:
     """Whether some input maps to {out_dim: coordinate}."""
     layout = linear_of(layout)
-    if set(point) != set(layout.out_dims):
-        refuse("a point has one coordinate per output dimension", "bad-coordinates", sorted(point),
-               f"{list(layout.out_dims)}")  # fmt: skip
+    if (
+        not isinstance(point, dict)
+        or set(point) != set(layout.out_dims)
+        or None in map(whole, point.values())
+    ):
+        refuse("a point has one coordinate per output dimension", "bad-coordinates", repr(point),
+               f"ints for {list(layout.out_dims)}")  # fmt: skip
     packed = shift = 0
     for n, b in layout._outs:
         if not 0 <= point[n] < 1 << b:
             return False
-        packed |= point[n] << shift
+        packed |= int(point[n]) << shift
         shift += b
     return layout.span.solve(packed) is not None
 

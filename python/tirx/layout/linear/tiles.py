@@ -14,7 +14,7 @@ linear layout is the most minor: flattened, they are the row-major index.
 from __future__ import annotations
 
 from ..notation import Axis
-from ..tile import ComposeLayout, Iter, TileLayout, _int
+from ..tile import ComposeLayout, Iter, Layout, TileLayout, _int
 from . import gf2
 from .layout import LinearLayout, linear_of, log2, refuse
 from .solve import pseudoinvert
@@ -33,6 +33,13 @@ class _Digits:
     the replicas' bits."""
 
     def __init__(self, layout):
+        if not isinstance(layout, Layout):
+            refuse(
+                "this is no TileLayout",
+                "not-a-layout",
+                type(layout).__name__,
+                "a TileLayout or ComposeLayout",
+            )
         layout = layout.canonicalize()
         self.swizzle = layout if isinstance(layout, ComposeLayout) else None
         tile = layout.tile_layout if self.swizzle is not None else layout
