@@ -18,7 +18,7 @@ from tirx.layout import (
     placements,
     tcgen05_atom_layout,
 )
-from tirx.layout.linear import LinearLayout, PaddedLayout, partitioned
+from tirx.layout.linear import LinearLayout, PaddedLayout, conversion, partitioned
 
 pytest.importorskip("triton", reason="needs the package triton")
 
@@ -62,6 +62,14 @@ def test_products_and_compositions_agree():
         assert from_triton(to_triton(a).compose(to_triton(g))) == a.compose(g)
 
 
+def test_products_order_dimensions_alike():
+    rng = seeded("triton orders")
+    subsets = [c for n in range(4) for c in itertools.combinations("abcd", n)]
+    for ins in itertools.product(subsets, repeat=2):
+        x, y = (random_layout(rng, dict.fromkeys(i, 1), dict.fromkeys(rng.choice(subsets), 1)) for i in ins)
+        assert from_triton(to_triton(x) * to_triton(y)) == x * y
+
+
 def test_inverses_agree():
     inverted = 0
     for layout in square_maps(3):
@@ -81,6 +89,29 @@ def test_invert_and_compose_agrees():
             assert from_triton(
                 to_triton(inner).invert_and_compose(to_triton(outer))
             ) == inner.invert_and_compose(outer)
+
+
+def test_changes_of_layout():
+    """The smallest solution is Triton's too; `conversion` keeps equal dimensions in place where Triton's moves them
+    (a layout to itself with a redundant lane goes to other lanes)."""
+    rng = seeded("triton conversions")
+    stayed = moved = 0
+    for _ in range(300):
+        src, dst = (
+            random_layout(rng, {"register": 2, "lane": 2, "warp": 1}, {"i": 2, "j": 1}) for _ in range(2)
+        )
+        if not src.is_surjective():
+            continue
+        if rng.random() < 0.5:
+            dst = LinearLayout({**dst.bases, "lane": src.bases["lane"]}, dst.out_dims)
+        theirs = from_triton(to_triton(dst).invert_and_compose(to_triton(src)))
+        assert theirs == dst.invert_and_compose(src)
+        ours = conversion(dst, src)
+        for p in points(dst.in_dims):
+            assert src.apply(ours.apply(p)) == dst.apply(p)
+        stays = [all(c.apply(p)["lane"] == p["lane"] for p in points(dst.in_dims)) for c in (ours, theirs)]
+        stayed, moved = stayed + stays[0], moved + (stays[0] and not stays[1])
+    assert stayed and moved
 
 
 DISTRIBUTED = [
