@@ -88,7 +88,8 @@ void CheckSizes(const std::vector<Step>& steps, const std::vector<Num>& shape) {
 
 bool AllConst(const std::vector<Step>& steps, const std::vector<Num>& shape) {
   return std::all_of(shape.begin(), shape.end(), [](const Num& n) { return n.IsConst(); }) &&
-         std::all_of(steps.begin(), steps.end(), [](const Step& s) { return s.extent.IsConst(); });
+         std::all_of(steps.begin(), steps.end(),
+                     [](const Step& s) { return s.extent.IsConst() && s.stride.IsConst(); });
 }
 
 std::vector<int64_t> CheckOrder(const std::vector<int64_t>& order, size_t n, const char* what) {
@@ -175,7 +176,7 @@ StepGroups GroupSteps(const std::vector<Step>& steps, const std::vector<Num>& sh
                      : "the shape could not be proved to fit the layout")
       .Found(Text(steps) + " grouped by " + Text(shape) + ": " + why)
       .Required(exact ? "every dimension boundary falls on an iter or divides its extent"
-                      : "a proof that one divides the other")
+                      : "a proof that one divides the other, or strides by which the iters merge")
       .Throw();
 }
 
