@@ -278,7 +278,7 @@ AccessWidth WidestAccess(const Layout& layout, const Shape& shape, int64_t dim, 
     int64_t granule = int64_t{1} << swizzle->per_element;
     c.AtMost(granule, "swizzle granule of " + std::to_string(granule) + " elements");
   }
-  c.AtMost(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(limit * 8 / bits))),
+  c.AtMost(static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(CheckedMul(limit, 8) / bits))),
            "at most " + std::to_string(limit) + " bytes");
   int64_t total = c.elements() * bits;
   if (total == 0 || total % 8 || !std::has_single_bit(static_cast<uint64_t>(total))) {

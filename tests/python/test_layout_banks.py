@@ -306,6 +306,27 @@ def test_vector_width_under_facts():
     assert vector_width(TileLayout(S[(64, 64) : (n * 8, 1)] + n), dtype="float16") == 2
 
 
+@pytest.mark.parametrize("factor", [1, 2, 4, 6, 8, 24])
+@pytest.mark.parametrize("layout", [
+    lambda n: TileLayout(S[(8, n)]), lambda n: TileLayout(S[(8, 16) : (n, 1)]),
+    lambda n: TileLayout(S[(8, 16) : (32, 1)] + n),
+    lambda n: ComposeLayout(2, 2, 3, TileLayout(S[(8, 16) : (n, 1)])),
+])  # fmt: skip
+def test_a_width_under_facts_is_legal_for_every_value(layout, factor):
+    """With n a multiple of `factor`: legal for n = factor, 2 factor, ...; twice as wide is not for one of them."""
+    n, facts = ir.Var("n", "int32"), arith.Analyzer()
+    facts.bind_modular(n, factor)
+    width = vector_width(layout(n), dtype="float16", analyzer=facts)
+    concrete = [layout(factor * k) for k in range(1, 6)]
+    shapes = [
+        [it.extent.value for it in (c if isinstance(c, TileLayout) else c.tile_layout).shard]
+        for c in concrete
+    ]
+    assert all(legal(c, s, -1, 16, 16, width.elements) for c, s in zip(concrete, shapes))
+    if width < 16:
+        assert not all(legal(c, s, -1, 16, 16, 2 * width.elements) for c, s in zip(concrete, shapes))
+
+
 @pytest.mark.parametrize("tile, options, code", [
     (TileLayout(S[64]), {"dtype": "float32", "alignment": 2}, "no-access"),
     (TileLayout(S[64]), {"dtype": "float6_e3m2fn"}, "no-access"),

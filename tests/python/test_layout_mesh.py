@@ -373,11 +373,19 @@ def run_plan(src, dst):
             total[device] = total.get(device, 0) + n
     check_final(dst, state, values)
     assert plan.sent == total and plan.lower_bound == lacking(src, dst)
+    assert sum(total.values()) <= _by_way_of_copies(src)
     for device, n in plan.lower_bound.items():
         assert plan.received.get(device, 0) >= n, plan
     if held(src) == held(dst) and src.pending == dst.pending:
         assert plan.name in ("none", "local copy")
     return plan
+
+
+def _by_way_of_copies(src):
+    """Elements that all devices send to reduce and gather everything, after which any placement is local."""
+    held_here, summands = math.prod(src.local_shape), math.prod(e for e, _, _ in src.pending)
+    gathered = math.prod(src.shape) - held_here
+    return (-(-2 * (summands - 1) * held_here // summands) + gathered) * len(src.devices())
 
 
 def every_pair(shape, mesh, words):
@@ -459,7 +467,7 @@ def test_random_placements_over_differently_factored_devices():
     """One side may see 12 devices as 2 x 6, the other as 4 x 3."""
     print(f"TIRX_FUZZ_SEED={SEED}")
     rng, done, refused = random.Random(SEED), 0, 0
-    while done < 150:
+    while done < 60:
         devices, shape = rng.choice([(4, (8, 8)), (6, (12, 12)), (8, (8, 16)), (12, (24, 12))])
         try:
             src, dst = (random_placement(rng, shape, devices) for _ in range(2))
@@ -471,7 +479,7 @@ def test_random_placements_over_differently_factored_devices():
         except LayoutError as e:
             assert e.code == "no-plan" and src.pending and dst.pending
             refused += 1
-    assert refused < 30
+    assert refused < 15
 
 
 def test_renumbered_devices():
