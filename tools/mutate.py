@@ -5,8 +5,8 @@
     python tools/mutate.py tests/mutations/x.json  # some lists
 
 A list is JSON: [{"file", "old", "new", "why", "tests": pytest arguments}, ...]. `old` occurs once in the file; `why`
-says what breaks. A fault is caught when its tests fail, missed when they pass, and stale when `old` is gone. The
-copy is built once (with ccache where there is one) and again for every fault in C++. Exit status 1 when anything
+says what breaks. A fault is caught when its tests fail, missed when they pass, and stale when `old` is gone. For
+faults in C++ the copy in build/mutate is built once and again for every fault. Exit status 1 when anything
 was not caught.
 """
 
@@ -24,6 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LISTS = ROOT / "tests" / "mutations"
+BUILD = "build/dev"
 CPP = (".cc", ".h")
 
 
@@ -71,7 +72,7 @@ class Tree:
             raise RuntimeError(f"{' '.join(command)}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
 
     def compile(self):
-        self._run("ninja", "-j2", "-C", "build", "tirx")
+        self._run("ninja", "-j2", "-C", BUILD, "tirx")
 
     def test(self, tests):
         """Whether the tests pass. Not to be collected at all is an error of the list, not a fault found."""
@@ -113,9 +114,9 @@ def healthy(tree, mutants):
 
 def run(mutants, report=print):
     """{outcome: [mutants]}; prints a line for each."""
-    found = {"caught": [], "missed": [], "stale": []}
+    found, build = {"caught": [], "missed": [], "stale": []}, any(map(is_cpp, mutants))
     with tempfile.TemporaryDirectory(prefix="tirx-mutate-") as path:
-        tree = Tree(path, build=any(map(is_cpp, mutants)))
+        tree = Tree(ROOT / "build" / "mutate" if build else path, build)  # a build is kept for the next run
         healthy(tree, mutants)
         for m in sorted(mutants, key=lambda m: m["file"]):
             start = time.time()
