@@ -34,6 +34,8 @@ int64_t DomainSizeWithin(const LayoutMap& map, int64_t budget, const std::string
 /*! An identity (or any map with such a form) written as MixedRadix. */
 LayoutMap MixedRadixOfIdentity(const LayoutMap& map);
 
+/*! The maps of a composition, the one that is applied first in front. */
+void Factors(const LayoutMap& map, std::vector<LayoutMap>* out);
 /*! A recast written with the strides of its map in units, where these show that runs join. */
 std::optional<LayoutMap> RecastForm(const LayoutMap& map);
 /*! Whether two maps have the same domain extents and equal mixed-radix normal forms. */

@@ -203,18 +203,22 @@ Inverse InvertPermute(const PermuteMapNode& m) {
 
 Outcome InvertParts(const LayoutMap& f, int64_t budget);
 
-/*! From an outer part that is onto, so that the inner inverse sees all it is asked about. Two points
- *  that the inner part sends to one value have one value; for the outer part that says nothing. */
-Outcome InvertCompose(const ComposeMapNode& m, int64_t budget) {
-  Outcome inner = InvertParts(m.inner, budget);
-  if (!inner.inverse) return inner;
-  Outcome outer = InvertParts(m.outer, budget);
-  bool typed = m.inner->codomain.Extents() == m.outer->domain.Extents();
-  if (!outer.inverse || outer.inverse->image || !typed) return {};
-  Inverse out{Compose(inner.inverse->map, outer.inverse->map), std::nullopt,
-              inner.inverse->argument + "; then " + outer.inverse->argument};
-  if (inner.inverse->image) out.image = Compose(*inner.inverse->image, outer.inverse->map);
-  return Found(out);
+/*! From outer parts that are onto, so that the inner inverses see all they are asked about. Two
+ *  points that the first part sends to one value have one value; for later parts that says nothing. */
+Outcome InvertCompose(const LayoutMap& f, int64_t budget) {
+  std::vector<LayoutMap> factors;
+  Factors(f, &factors);
+  Outcome all = InvertParts(factors[0], budget);
+  for (size_t k = 1; k < factors.size() && all.inverse; ++k) {
+    Outcome next = InvertParts(factors[k], budget);
+    bool typed = factors[k - 1]->codomain.Extents() == factors[k]->domain.Extents();
+    if (!next.inverse || next.inverse->image || !typed) return {};
+    Inverse& inverse = *all.inverse;
+    inverse.map = Compose(inverse.map, next.inverse->map);
+    if (inverse.image) inverse.image = Compose(*inverse.image, next.inverse->map);
+    inverse.argument += "; then " + next.inverse->argument;
+  }
+  return all;
 }
 
 /*! A collision of one factor, with the other coordinates 0. */
@@ -289,7 +293,7 @@ Outcome InvertForm(const LayoutMap& f, int64_t budget) {
   if (f.as<BitLinearMapNode>()) return InvertBitLinear(f);
   if (auto* t = f.as<TransformMapNode>()) return Found(InvertTransform(*t));
   if (auto* p = f.as<PermuteMapNode>()) return Found(InvertPermute(*p));
-  if (auto* c = f.as<ComposeMapNode>()) return InvertCompose(*c, budget);
+  if (f.as<ComposeMapNode>()) return InvertCompose(f, budget);
   if (auto* p = f.as<ProductMapNode>()) return InvertProduct(*p, budget);
   return {};
 }

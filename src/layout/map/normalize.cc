@@ -105,14 +105,6 @@ Maybe Flat(const LayoutMap& map) {
   return fit ? Maybe(FromBits(*fit, map)) : std::nullopt;
 }
 
-/*! The maps of a composition, the first one applied first. */
-void Factors(const LayoutMap& map, std::vector<LayoutMap>* out) {
-  auto* c = map.as<ComposeMapNode>();
-  if (!c) return out->push_back(map);
-  Factors(c->inner, out);
-  Factors(c->outer, out);
-}
-
 /*! Factors that flatten together are one; transforms stay themselves. */
 LayoutMap Chain(const LayoutMap& map) {
   std::vector<LayoutMap> factors, kept;
@@ -183,6 +175,13 @@ LayoutMap Expression(const LayoutMap& map) {
 }
 
 }  // namespace
+
+void Factors(const LayoutMap& map, std::vector<LayoutMap>* out) {
+  auto* c = map.as<ComposeMapNode>();
+  if (!c) return out->push_back(map);
+  Factors(c->inner, out);
+  Factors(c->outer, out);
+}
 
 LayoutMap MixedRadixOfIdentity(const LayoutMap& map) {
   return Radix(*ToMixedRadix(ToIndexDag(map)), map);
