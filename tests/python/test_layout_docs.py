@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.parametrize("name", ["layouts.md", "linear-layouts.md", "distributed.md"])
+@pytest.mark.parametrize("name", ["layouts.md", "linear-layouts.md", "layout-maps.md", "distributed.md"])
 def test_examples_of_the_layout_pages(name):
     page = Path(__file__).parents[2] / "docs" / name
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.FAIL_FAST)

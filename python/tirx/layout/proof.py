@@ -8,7 +8,7 @@
 Facts, each over the whole domain: `total` (every point has a value), `bounds` (values lie in the declared
 codomain), `injective`, `surjective`. For a map that is not total the last three speak of the points that have
 a value. UNKNOWN is never success: a fact is false in a condition unless it is PROVEN. The arguments are listed in
-include/tirx/layout/prove.h and docs/layout-maps.md.
+include/tirx/layout/prove.h and docs/layout-proofs.md.
 """
 
 from __future__ import annotations
