@@ -338,7 +338,7 @@ def test_cuts_that_do_not_divide_each_other():
         index_map(24, lambda x: (x % 6) * 4 + x // 8, 24),
         index_map((12, 2), lambda x, y: (x % 4) + 4 * (x // 6) + 8 * y, 16),
         index_map(12, lambda x: [x % 4, x // 6], (4, 2)),
-        index_map(24, lambda x: 0 * (x // 4) + x % 6 + 4 * (x // 6), 24),
+        index_map(24, lambda x: 0 * (x // 4) + x % 6 + 5 * (x // 6), 24),
     ):
         assert check(f).total
 
@@ -348,6 +348,14 @@ def test_ragged_digits(n):
     check(index_map(n, lambda x: (x % 4) * 2 + x // 4, 12))
     check(index_map(n, lambda x: 20 - (x % 3) * 5 - x // 3, 21))
     assert check(index_map(n, lambda x: (x % 4) * 5 + x // 4, 20)).injective
+
+
+def test_one_dependency_of_three_strides():
+    """(x + y, y + z): (1, 0, 1) and (0, 1, 0) differ by the only dependency, which just fits."""
+    p = check(index_map((2, 2, 2), lambda x, y, z: [x + y, y + z], (3, 3)))
+    assert p.injective.witness == ((1, 0, 1), (0, 1, 0))
+    p = check(index_map((3, 2, 3), lambda x, y, z: [x + 2 * y, 2 * y + z * 3], (5, 9)))
+    assert p.injective.status == "PROVEN"
 
 
 def test_pieces_that_share_one_value():

@@ -91,11 +91,17 @@ def prove(f, budget=FINITE_BUDGET, exact=None) -> LayoutProof:
     if exact == "isl":
         from .isl import exact_proof
 
-        missing = [name for name in FACTS if getattr(found, name).status == "UNKNOWN"]
-        more = exact_proof(f, missing) if missing else None
+        missing = [name for name in FACTS if _is_open(getattr(found, name))]
+        more = exact_proof(f, missing) if missing else found
         for name in missing:
-            setattr(found, name, getattr(more, name))
+            if getattr(more, name).status != "UNKNOWN":
+                setattr(found, name, getattr(more, name))
     return found
+
+
+def _is_open(fact) -> bool:
+    """Unknown, or disproven by counting without an instance."""
+    return fact.status == "UNKNOWN" or (fact.status == "DISPROVEN" and fact.witness is None)
 
 
 def analyze_finite(f, budget=FINITE_BUDGET) -> LayoutProof:
