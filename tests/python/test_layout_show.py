@@ -9,6 +9,7 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from layout_cases import layouts, refused, small_layouts
@@ -124,7 +125,14 @@ def test_what_cannot_be_listed_is_refused():
     assert refused(lambda: TileLayout(S[(1 << 40, 1 << 40) : (1, 1)]).show()).code == "too-large"
     assert refused(lambda: TileLayout(S[8:1]).show(shape=(3, 3))).code == "size-mismatch"
     assert refused(lambda: TileLayout(S[8:1]).show(shape=(-8, -1))).code == "bad-shape"
+    assert refused(lambda: TileLayout(S[8:1]).show(shape=(2.0, 4))).code == "not-an-integer"
     assert refused(lambda: TileLayout(S[8:1]).show(dtype="floaty")).code == "bad-dtype"
+
+
+def test_shapes_and_dtypes_of_other_packages():
+    tables = TileLayout(S[24:1]).show(shape=(np.int64(6), np.int32(4)), dtype=np.dtype("float32")).tables
+    assert tables.shape == (6, 4) and tables.bits == 32
+    assert TileLayout(S[24:1]).show(shape=24, dtype="float32x4").tables.bits == 128
 
 
 def test_what_is_said_to_be_proved_holds():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ... import _ffi_api as _api
 from ...errors import LayoutError
-from ..notation import Axis
+from ..notation import Axis, check_number
 from ..tile import ComposeLayout, _int
 from . import proofs
 
@@ -55,7 +55,8 @@ def dtype_bits(dtype) -> int:
     import tvm_ffi
 
     try:
-        return int(tvm_ffi.dtype(str(dtype)).bits)
+        found = tvm_ffi.dtype(str(dtype))
+        return int(found.bits * found.lanes)
     except (ValueError, TypeError, RuntimeError, AttributeError):
         raise LayoutError("no such dtype", code="bad-dtype", found=f"{dtype!r}",
                           required="for instance float16, bfloat16, int8, float32") from None  # fmt: skip
@@ -280,7 +281,7 @@ def admitted(layout, shape) -> tuple:
     """`shape` as a tuple of ints, checked by the algebra; the default shape for None."""
     if shape is None:
         return splits(layout)[0]
-    shape = tuple(_int(s) for s in (shape if isinstance(shape, (list, tuple)) else [shape]))
+    shape = tuple(_int(check_number(s)) for s in (shape if isinstance(shape, (list, tuple)) else [shape]))
     if not shape or not all(type(s) is int and s > 0 for s in shape):
         raise LayoutError("a shape to draw has constant, positive extents", code="bad-shape", found=f"{shape}",
                           required=f"positive ints with product {_size(layout)}")  # fmt: skip
