@@ -58,10 +58,10 @@ def test_inverse_of_every_small_mixed_radix_map():
 
 def test_inverse_of_random_maps(rng):
     found = {}
-    for _ in range(250):
+    for _ in range(150):
         what = check_inverse(random_map(rng))
         found[what] = found.get(what, 0) + 1
-    assert found["inverse"] > 30 and found["not-injective"] > 30, found
+    assert found["inverse"] > 20 and found["not-injective"] > 20, found
 
 
 def test_inverse_of_all_2x3_bit_matrices_with_offsets():

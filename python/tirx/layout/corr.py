@@ -5,7 +5,8 @@ from __future__ import annotations
 from tvm_ffi import Object, register_object
 
 from .. import _ffi_api as _api
-from .maps import LayoutMap, _ints
+from .maps import LayoutMap, _ints, _wrong, as_layout_map
+from .tile import Layout
 
 
 @register_object("tx.LayoutCorr")
@@ -14,7 +15,7 @@ class LayoutCorr(Object):
     where both have a value. A function is LayoutCorr(Identity(A), f); see `corr_of` for replicas."""
 
     def __init__(self, left, right):
-        self.__init_handle_by_constructor__(_api.corr_make, left, right)
+        self.__init_handle_by_constructor__(_api.corr_make, as_layout_map(left), as_layout_map(right))
 
     def converse(self) -> LayoutCorr:
         """The legs swapped."""
@@ -22,13 +23,13 @@ class LayoutCorr(Object):
 
     def compose(self, inner: LayoutCorr) -> LayoutCorr:
         """self after `inner`: the join of the occurrence spaces on the shared coordinates. Also `@`."""
-        return _api.corr_compose(self, inner)
+        return _api.corr_compose(self, _corr(inner))
 
     __matmul__ = compose
 
     def product(self, other: LayoutCorr) -> LayoutCorr:
         """The product of both legs."""
-        return _api.corr_product(self, other)
+        return _api.corr_product(self, _corr(other))
 
     def pairs(self, budget=1 << 20) -> list:
         """[(a, b), ..] for every occurrence, row-major; at most `budget` occurrences."""
@@ -54,6 +55,14 @@ class LayoutCorr(Object):
         return f"<LayoutCorr {extents(self.left)} <- {self.left.domain} -> {extents(self.right)}>"
 
 
+def _corr(c):
+    return c if isinstance(c, LayoutCorr) else _wrong("this is no correspondence", c, "a LayoutCorr")
+
+
+def _layout(l):
+    return l if isinstance(l, Layout) else _wrong("this is no layout", l, "a TileLayout or ComposeLayout")
+
+
 def _related(this, other, value):
     fiber = this.preimage(*value)
     if fiber is None:
@@ -67,15 +76,15 @@ def _related(this, other, value):
 def as_map(layout, shape=None) -> LayoutMap:
     """The map of a TileLayout or ComposeLayout without replicas, from the linear index (or coordinates of
     `shape`, row-major) to its named axes. LayoutError "replicated" or "symbolic"."""
-    return _api.map_of(layout, [] if shape is None else _ints(shape))
+    return _api.map_of(_layout(layout), [] if shape is None else _ints(shape))
 
 
 def corr_of(layout, shape=None) -> LayoutCorr:
     """Logical x Replica -> named axes: left is the logical index, right the place; every copy is a point."""
-    return _api.corr_of(layout, [] if shape is None else _ints(shape))
+    return _api.corr_of(_layout(layout), [] if shape is None else _ints(shape))
 
 
 def to_layout(map: LayoutMap):
     """The TileLayout or ComposeLayout whose map this is, over the row-major linear index of the domain.
     Codomain names are axis names ("m" for a single unnamed axis). LayoutError "not-a-tile-layout"."""
-    return _api.map_to_tile(map)
+    return _api.map_to_tile(as_layout_map(map))

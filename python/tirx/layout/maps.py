@@ -31,6 +31,33 @@ def box(spec) -> IndexBox:
     return _api.index_box(_ints(spec), [])
 
 
+def _wrong(what, found, required):
+    raise LayoutError(what, code="bad-argument", found=repr(found), required=required)
+
+
+def as_layout_map(f) -> LayoutMap:
+    """f itself; LayoutError when it is no map."""
+    if not isinstance(f, LayoutMap):
+        _wrong("this is no layout map", f, "a LayoutMap, for instance Identity, MixedRadix or index_map")
+    return f
+
+
+def _budget(n) -> int:
+    if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+        _wrong("a budget is a number of points", n, "an int of at least 0")
+    return n
+
+
+def _region(domain, region) -> list:
+    """(begin, end) int pairs, one per axis, 0 <= begin < end <= extent."""
+    pairs = [_ints(r) for r in region] if isinstance(region, (list, tuple)) else ()
+    inside = len(pairs) == len(domain) and all(len(p) == 2 for p in pairs)
+    if not inside or any(not 0 <= b < e <= n for (b, e), n in zip(pairs, domain)):
+        raise LayoutError("the region is not a box of the domain", code="bad-box", found=repr(region),
+                          required=f"one non-empty (begin, end) for each extent of {tuple(domain)}")  # fmt: skip
+    return pairs
+
+
 def _maybe_box(spec):
     return None if spec is None else box(spec)
 
@@ -87,7 +114,7 @@ class LayoutMap(Object):
 
     def compose(self, inner: LayoutMap) -> LayoutMap:
         """self after `inner`, whose codomain lies in this domain. Never fails for want of a flat form."""
-        return _api.map_compose(self, inner)
+        return _api.map_compose(self, as_layout_map(inner))
 
     __matmul__ = compose
 
@@ -99,7 +126,7 @@ class LayoutMap(Object):
     def try_inverse(self, budget=1 << 20) -> LayoutInverse:
         """The inverse and why it is one. LayoutError "not-injective" with two points of one value, or
         "unproved"; `budget` bounds the points that may be listed."""
-        map, argument, *image = list(_api.map_inverse(self, budget))
+        map, argument, *image = list(_api.map_inverse(self, _budget(budget)))
         return LayoutInverse(map, image[0] if image else None, str(argument))
 
     def preimage(self, *value, budget=1 << 20) -> LayoutMap | None:
@@ -107,11 +134,11 @@ class LayoutMap(Object):
         them); None when there are none."""
         if len(value) == 1 and isinstance(value[0], (tuple, list)):
             value = value[0]
-        return _api.map_fiber(self, _ints(value), budget)
+        return _api.map_fiber(self, _ints(value), _budget(budget))
 
     def image(self, region=None, budget=1 << 20) -> LayoutImage:
         """The set of values, of the whole domain or of a box given as (begin, end) per axis."""
-        return LayoutImage(self if region is None else self @ _box_of(self, region), budget)
+        return LayoutImage(self if region is None else self @ _box_of(self, region), _budget(budget))
 
     def with_codomain(self, codomain) -> LayoutMap:
         """The same function with another declared codomain."""
@@ -159,9 +186,7 @@ class LayoutImage:
 
 def _box_of(f, region):
     """The inclusion of a box into the domain of f."""
-    if len(region) != len(f.domain) or any(not 0 <= b < e <= n for (b, e), n in zip(region, f.domain)):
-        raise LayoutError("the region is not a box of the domain", code="bad-box", found=repr(region),
-                          required=f"one non-empty (begin, end) for each extent of {f.domain}")  # fmt: skip
+    region = _region(f.domain, region)
     shape = tuple(e - b for b, e in region)
     unit = tuple(tuple(int(i == j) for j in range(len(shape))) for i in range(len(shape)))
     return MixedRadix(shape, unit, tuple(b for b, _ in region), f.domain_box)
@@ -248,6 +273,10 @@ def BitLinear(domain, codomain, basis, translation=None) -> LayoutMap:
 
     basis[i] has ceil(log2(extent of axis i)) entries, each a tuple with one int per codomain axis (an int
     when there is one axis)."""
+    if not all(
+        isinstance(axis, (list, tuple)) for axis in (basis, *(basis if hasattr(basis, "__iter__") else ()))
+    ):
+        _wrong("a basis is nested wrongly", basis, "basis[axis][bit], a list of bit images for each axis")
     rows = [[_ints(v) for v in axis] for axis in basis]
     to = box(codomain)
     start = [0] * len(to.extents) if translation is None else _ints(translation)
@@ -256,17 +285,17 @@ def BitLinear(domain, codomain, basis, translation=None) -> LayoutMap:
 
 def Translate(map, offset, codomain=None) -> LayoutMap:
     """map(x) + offset, per codomain axis."""
-    return _api.map_translate(map, _ints(offset), _maybe_box(codomain))
+    return _api.map_translate(as_layout_map(map), _ints(offset), _maybe_box(codomain))
 
 
 def Compose(outer, inner) -> LayoutMap:
     """outer after inner."""
-    return outer.compose(inner)
+    return as_layout_map(outer).compose(inner)
 
 
 def product(*maps) -> LayoutMap:
     """(x1, x2, ..) -> (f1(x1), f2(x2), ..): the axes of the factors in sequence."""
-    return _api.map_product(list(maps))
+    return _api.map_product([as_layout_map(f) for f in maps])
 
 
 Product = product
@@ -285,7 +314,8 @@ def Permute(shape, axes) -> LayoutMap:
 def Recast(map, from_bits, to_bits, axis=-1) -> LayoutMap:
     """A map to one memory axis in elements of `from_bits`, seen in elements of `to_bits`. Domain axis `axis`
     holds the consecutive elements; LayoutError "not-recastable" when wider ones are not whole."""
-    axis = axis + len(map.domain) if axis < 0 else axis
+    from_bits, to_bits, axis = _ints((from_bits, to_bits, axis))
+    axis = axis + len(as_layout_map(map).domain) if axis < 0 else axis
     return _api.map_recast(map, from_bits, to_bits, axis)
 
 
@@ -305,6 +335,8 @@ def index_map(domain, fn, codomain=None) -> LayoutMap:
 def FiniteTable(domain, codomain, values) -> LayoutMap:
     """values[k] is the value (a tuple, or an int when there is one codomain axis) at the k-th point of the
     domain, row-major."""
+    if not hasattr(values, "__iter__"):
+        _wrong("a table is a list of values", values, "one value for each point of the domain")
     flat = [v for row in values for v in _ints(row)]
     return _api.map_finite_table(box(domain), box(codomain), flat)
 
@@ -313,11 +345,14 @@ def Piecewise(domain, pieces) -> LayoutMap:
     """`pieces` lists (where, map): `where` is a list of (begin, end) per axis, or a function of symbolic
     coordinates that gives 1 or 0. A point where none or several hold has no value."""
     dom = box(domain)
-    return _api.map_piecewise([_predicate(dom, w) for w, _ in pieces], [m for _, m in pieces])
+    if not all(isinstance(p, (tuple, list)) and len(p) == 2 for p in pieces):
+        _wrong("a piece is a pair", pieces, "(where, map) pairs")
+    predicates = [_predicate(dom, w) for w, _ in pieces]
+    return _api.map_piecewise(predicates, [as_layout_map(m) for _, m in pieces])
 
 
 def _predicate(dom, where):
-    fn = where if callable(where) else _inside(where)
+    fn = where if callable(where) else _inside(_region(dom.extents, where))
     return _api.map_index_expr(dom, _api.index_box([2], []), *trace(len(dom.extents), fn))
 
 
@@ -334,6 +369,8 @@ def _inside(region):
 def Transform(name, params, domain, codomain=None, inverted=False) -> LayoutMap:
     """A registered bijection, for instance Transform("xor_swizzle", (M, B, S), 1024)."""
     to = box(domain) if codomain is None else box(codomain)
+    if not isinstance(name, str):
+        _wrong("a transform is named", name, "the name of a registered transform")
     return _api.map_transform(name, _ints(params), box(domain), to, inverted)
 
 
@@ -342,6 +379,11 @@ def register_transform(name, forward, inverse, bijective=None):
     tuples of ints and return a tuple. `bijective(params, domain, codomain)` returns the argument that they
     are inverse to each other between these boxes ("" when they are not); without it, every Transform of at
     most 65,536 points is checked point by point, and larger ones are refused."""
+
+    if not isinstance(name, str) or not (callable(forward) and callable(inverse)):
+        _wrong(
+            "a transform has a name and two functions", (name, forward, inverse), "str, callable, callable"
+        )
 
     def evaluator(fn):
         return lambda params, coords: _ints(fn(tuple(params), tuple(coords)))
