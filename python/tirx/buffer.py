@@ -6,6 +6,8 @@ being parsed. Mixed into ir.Buffer.
 
 from __future__ import annotations
 
+from math import gcd
+
 from . import _ffi_api as _api
 from .errors import LayoutError, TypeMismatch
 
@@ -63,20 +65,28 @@ class BufferMethods:
         return new
 
     def _as_dtype(self, dtype):
-        """The bits of the last dimension read as `dtype`."""
+        """The bits of the last dimension read as `dtype`; exact for all widths, or refused."""
         from .script.index import shape_of
 
-        shape, old, new = list(shape_of(self)), _bits(self.dtype), _bits(dtype)
-        offset, layout = self.elem_offset, self.layout
-        if new > old:
-            ratio = _whole(new, old, self, dtype)
-            shape[-1], offset = _exact(shape[-1], ratio, self, dtype), offset // ratio
-            layout = layout and layout.pack(ratio)
-        elif new < old:
-            ratio = _whole(old, new, self, dtype)
-            shape[-1], offset = shape[-1] * ratio, offset * ratio
-            layout = layout and layout.unpack(ratio)
+        old, new = _bits(self.dtype), _bits(dtype)
+        unit = gcd(old, new)
+        shape, fine, num = list(shape_of(self)), old // unit, new // unit
+        shape[-1] = self._in_elements(shape[-1], fine, num, dtype, "the last dimension")
+        offset = self._in_elements(_plain(self.elem_offset), fine, num, dtype, "the start")
+        layout = self.layout and self.layout.recast(old, new)
         return self._redeclare(shape, layout, dtype=dtype, elem_offset=offset)
+
+    def _in_elements(self, count, fine, num, dtype, what):
+        """A count of elements in those of the new dtype, num of the common unit each."""
+        from .script.views import divisor
+
+        if divisor(count) * fine % num:
+            raise TypeMismatch(
+                f"{what} of {self.name} does not divide into {dtype}",
+                code="view-dtype", span=_here(), found=f"{count} elements of {self.dtype}",
+                required=f"a multiple of {num}",
+            )  # fmt: skip
+        return count * fine // num
 
     def local(self, *shape, layout=None):
         """The part of a distributed buffer that one thread holds, as (by default) a flat array."""
@@ -200,22 +210,3 @@ def _bits(dtype) -> int:
 
     d = tvm_ffi.dtype(str(dtype))
     return d.bits * d.lanes
-
-
-def _whole(wide, narrow, buffer, dtype):
-    if wide % narrow:
-        raise TypeMismatch(
-            f"{buffer.dtype} cannot be viewed as {dtype}",
-            code="view-dtype", span=_here(), found=f"{wide} and {narrow} bits", required="a whole ratio",
-        )  # fmt: skip
-    return wide // narrow
-
-
-def _exact(extent, ratio, buffer, dtype):
-    if isinstance(extent, int) and extent % ratio:
-        raise TypeMismatch(
-            f"the last dimension of {buffer.name} does not divide into {dtype}",
-            code="view-dtype", span=_here(), found=f"{extent} elements of {buffer.dtype}",
-            required=f"a multiple of {ratio}",
-        )  # fmt: skip
-    return extent // ratio

@@ -316,6 +316,15 @@ def test_a_half_accumulator_at_lane_16():
         assert half(m, n) == {"TLane": 32 * (m // 16) + 16 + m % 16, "TCol": n}
 
 
+def test_a_half_precision_accumulator_at_lane_16():
+    """16-bit results take the low half of each 32-bit column: in halves, every second place of TCol."""
+    words = view(tmem_datapath_layout("F", 64, 48, sub_slab=1), (64, 48), bits=32)
+    low = words.recast(16).reshape(64, 48, 2).select(2, 0)
+    for m, n in coords((64, 48)):
+        assert low(m, n) == {"TLane": 32 * (m // 16) + 16 + m % 16, "TCol": 2 * n}
+    assert refused(lambda: low.recast(32)).code == "not-packable"  # the high halves are not part of it
+
+
 # --- variables ----------------------------------------------------------------------------------------------
 
 

@@ -210,23 +210,54 @@ def test_sub_views_of_layouts():
         tile = T.alloc_buffer((4, 64, 64), "float16", scope="shared", layout=swizzled)
         stage = tile.sub[2]
         part = tile.sub[1, 8:16]
-        stage[0, 0] = part[0, 0]
+        odd = tile.sub[3, 1::4]
+        stage[0, 0] = part[0, 0] + odd[0, 0]
 
-    tile, stage, part = (s.buffer for s in body_of(f)[1:4])
-    assert [[e.value for e in b.shape] for b in (stage, part)] == [[64, 64], [8, 64]]
-    for view, origin in ((stage, (2, 0)), (part, (1, 8))):
+    tile, stage, part, odd = (s.buffer for s in body_of(f)[1:5])
+    assert [[e.value for e in b.shape] for b in (stage, part, odd)] == [[64, 64], [8, 64], [16, 64]]
+    for view, origin, step in ((stage, (2, 0), 1), (part, (1, 8), 1), (odd, (3, 1), 4)):
         for i, j in [(0, 0), (1, 1), (3, 9), (7, 63), (5, 32)]:
             got = view.layout.apply([i, j], shape=[e.value for e in view.shape])["m"]
             got += view.elem_offset.value
-            assert got == swizzled.apply([origin[0], origin[1] + i, j], shape=[4, 64, 64])["m"]
+            assert got == swizzled.apply([origin[0], origin[1] + step * i, j], shape=[4, 64, 64])["m"]
 
-    with pytest.raises(errors.LayoutError, match="strided view"):
+
+def test_views_of_another_width_are_exact_or_refused():
+    """Rows, starts and pitches that are whole numbers of the new elements, also of 4 and 6 bits."""
+    padded = layout.TileLayout(layout.S[(8, 64) : (72, 1)])
+
+    @T.prim_func
+    def f(A: T.Buffer((8, 64), "float16"), n: T.int32):
+        T.device_entry()
+        rows = T.alloc_buffer((8, 64), "float16", scope="shared", layout=padded)
+        words = rows.view("float32")
+        half = A.sub[n].view("uint32")
+        six = T.alloc_buffer((8, 16), "float6_e2m3fn", scope="shared")
+        raw = six.view("uint8")
+        words[0, 0] = T.float32(half[0]) + T.float32(raw[7, 11])
+
+    views = {str(s.buffer.name): s.buffer for s in body_of(f) if isinstance(s, ir.DeclBuffer)}
+    words, raw = views["words"], views["raw"]
+    assert str(words.layout) == "S[(8, 32):(36, 1)]" and [e.value for e in words.shape] == [8, 32]
+    assert [e.value for e in raw.shape] == [8, 12] and raw.layout is None
+    for body, code in (
+        ("A.sub[0, 1:5].view('float32')", "view-dtype"),  # starts at an odd half
+        ("A.sub[0, n:n + 4].view('float32')", "view-dtype"),
+        ("A.sub[0, 0:5].view('float32')", "view-dtype"),
+    ):
+        with pytest.raises(errors.TirxError) as e:
+            from_source(
+                "@T.prim_func\ndef f(A: T.Buffer((8, 64), 'float16'), n: T.int32):\n"
+                f"    T.device_entry()\n    B = {body}\n    B[0] = 1.0\n"
+            )
+        assert e.value.code == code, body
+    with pytest.raises(errors.LayoutError, match="consecutive, aligned groups"):
 
         @T.prim_func
-        def g():
+        def g(A: T.Buffer((8, 64), "float16")):
             T.device_entry()
-            tile = T.alloc_buffer((4, 64, 64), "float16", scope="shared", layout=swizzled)
-            tile.sub[0, ::2]
+            B = A.view(8, 64, layout=layout.TileLayout(layout.S[(8, 64) : (65, 1)])).view("float32")
+            B[0, 0] = 1.0
 
 
 def test_bad_sub_views():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _ffi_api as _api
-from ..errors import LayoutError, TypeMismatch
+from ..errors import TypeMismatch
 from .builder import current, here
 from .freeze import frozen
 from .index import as_index, const, extent_between, shape_of
@@ -27,6 +27,13 @@ def declare(buffer, shape, layout, dtype=None, elem_offset=None):
 def _moved_alignment(buffer) -> int:
     """What is promised of a view that starts elsewhere: the offset says, unless the data is aligned less."""
     return 0 if buffer.align % 16 == 0 else max(1, buffer.dtype.bits // 8)
+
+
+def divisor(count) -> int:
+    """Largest number known to divide an extent or offset."""
+    from ..arith import Analyzer
+
+    return abs(count) if isinstance(count, int) else Analyzer().divisor(count)
 
 
 class SubIndexer:
@@ -97,16 +104,15 @@ def _rebuild(buffer, shape, parts):
     layout = buffer.layout
     if layout is None:
         return _rebuild_linear(buffer, shape, parts)
-    if any(step != 1 for _, _, step in parts):
-        raise LayoutError(
-            f"{buffer.name} has a layout: a strided view of it is not a single layout in general",
-            code="strided-view",
-            span=here(),
-            found="a step in .sub[...]",
-            required="a buffer without a layout",
-        )
-    region = [_api.Range(lo, 1 if count is None else count) for lo, count, _ in parts]
-    sliced = layout.slice(list(shape), region)
+    extents, region = [], []
+    for extent, (lo, count, step) in zip(shape, parts):
+        if step != 1:  # every step-th element: all of the quotient, one remainder
+            extents += [count, step]
+            region += [_api.Range(0, count), _api.Range(lo, 1)]
+        else:
+            extents.append(extent)
+            region.append(_api.Range(lo, 1 if count is None else count))
+    sliced = layout.slice(extents, region)
     kept = [count for _, count, _ in parts if count is not None]
     return declare(buffer, kept or [1], sliced)
 
