@@ -373,6 +373,32 @@ def test_lanes_of_a_bank(saved):
     assert page.cell("e192").get_attribute("data-lanes") == "3"
 
 
+@pytest.mark.slow
+def test_keys_in_the_banks(saved):
+    page = saved(View(read_layout("S[32, 64]"), (32, 64), "float32", access="column"))
+    page.js("document.querySelector('.word').focus()")
+    assert page.detail() == "bank 0, word 0, lanes 0: (0, 0)"
+    page.press("ARROW_RIGHT", "ARROW_RIGHT")
+    assert page.detail() == "bank 0, word 128, lanes 2: (2, 0)"
+    assert page.js("return [...document.querySelectorAll('#elements .here')].map((c) => c.id)") == ["e128"]
+    page.press("END")
+    assert page.detail() == "bank 0, word 1984, lanes 31: (31, 0)"
+    assert page.js("return document.querySelectorAll('.word[tabindex=\"0\"]').length") == 1
+
+
+@pytest.mark.slow
+def test_keys_step_over_empty_places(saved):
+    """Data path F leaves half of each slab empty: from lane 15 down is lane 32."""
+    page = saved(hardware.find("tcgen05.F.0").view())
+    page.js("document.getElementById('e240').focus()")
+    page.press("ENTER")
+    assert page.detail().startswith("place TLane 15, TCol 0 holds element (15, 0)")
+    page.press("ARROW_DOWN")
+    assert page.detail().startswith("place TLane 32, TCol 0 holds element (16, 0)")
+    page.press("ARROW_UP")
+    assert page.detail().startswith("place TLane 15")
+
+
 # ---- saved and served ----
 
 

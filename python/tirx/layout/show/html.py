@@ -35,7 +35,9 @@ def check_size(view):
 
 def page_of(documents, served=False) -> str:
     """The page of finished documents."""
-    data = json.dumps({"served": served, "documents": documents}, separators=(",", ":")).replace("</", "<\\/")
+    data = json.dumps({"served": served, "documents": documents}, separators=(",", ":")).replace(
+        "<", "\\u003c"
+    )
     policy = _POLICY + ("; connect-src 'self'" if served else "")
     style = _file("page.css").replace("/*classes*/", css_classes()).replace("{INK}", INK)
     return (

@@ -161,6 +161,8 @@ function drawBanks() {
   if (found.requests?.length === 1) $("banks").querySelector(".request").remove();
   $("bank-total").textContent = found.refused || found.requests.map(sentence).join("; ");
   if (!found.refused) found.requests.forEach(markLanes);
+  const first = $("banks").querySelector(".word");
+  if (first) first.tabIndex = 0;
 }
 
 const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
@@ -176,9 +178,11 @@ function requestMarkup(request, number) {
   return `<p class="request">${escapeText(request.name)}, ${request.width} bytes per lane: ${sentence(request)}</p>${phases.join("")}`;
 }
 
+const wordText = (bank, w) => `bank ${bank}, word ${w.word}, lanes ${w.lanes.join(", ")}`;
+
 function bankMarkup(words, bank, number, phase) {
   const boxes = words.map((w, n) =>
-    `<span class="word c${n ? 3 : 4}" data-request="${number}" data-lanes-of="${w.lanes.join(" ")}" title="bank ${bank}, word ${w.word}, lanes ${w.lanes.join(", ")}">${w.lanes.join(" ")}</span>`);
+    `<span class="word c${n ? 3 : 4}" tabindex="-1" role="img" aria-label="${wordText(bank, w)}" title="${wordText(bank, w)}" data-request="${number}" data-lanes-of="${w.lanes.join(" ")}">${w.lanes.join(" ")}</span>`);
   const count = words.length > 1 ? `<b class="bad">&times;${words.length}</b>` : "";
   return `<div data-bank="${bank}" data-phase="${phase}" data-words="${words.length}"><b>${bank}</b>${boxes.join("")}${count}</div>`;
 }
@@ -214,6 +218,15 @@ function point(cell) {
     ? `element ${coordinates} is at ${places.map(placeText).join("; and at ")}${lanes}`
     : `place ${placeText(n)} holds element ${coordinates}`;
   cell.setAttribute("aria-label", $("detail").textContent);
+}
+
+function pointAtWord(event) {
+  const word = event.target.closest("[data-lanes-of]");
+  if (!word) return;
+  const request = counts()[state.access].requests[Number(word.dataset.request)];
+  const lanes = word.dataset.lanesOf.split(" ").map(Number), elements = lanes.flatMap((k) => request.lanes[k]);
+  mark(elements, elements.flatMap(placesOf), "e");
+  $("detail").textContent = `${word.title}: ${elements.map((x) => `(${coordinate(x).replaceAll(",", ", ")})`).join(", ")}`;
 }
 
 const cellUnder = (event) => event.target.closest?.('[role=gridcell][tabindex]');
@@ -262,6 +275,17 @@ function keyInGrid(event) {
   else if (event.key === "Escape") { cell.blur(); clearMarks(); }
   else return;
   event.preventDefault();
+}
+
+// Words of the bank view, bank after bank: one tab stop for all.
+function keyInBanks(event) {
+  const words = [...$("banks").querySelectorAll(".word")], at = words.indexOf(event.target);
+  const to = { ArrowRight: at + 1, ArrowUp: at + 1, ArrowLeft: at - 1, ArrowDown: at - 1, Home: 0, End: words.length - 1 }[event.key];
+  if (at < 0 || !words[to]) return;
+  event.preventDefault();
+  words[at].tabIndex = -1;
+  words[to].tabIndex = 0;
+  words[to].focus();
 }
 
 // From an element to its first place, from a place to its first element.
@@ -365,14 +389,9 @@ for (const grid of [$("elements"), $("places")]) {
 }
 $("pages").addEventListener("click", (e) => { const i = [...$("pages").children].indexOf(e.target); if (i >= 0) { showPage(i); $("pages").children[i].focus(); } });
 $("pages").addEventListener("keydown", keyInTabs);
-$("banks").addEventListener("pointerover", (e) => {
-  const word = e.target.closest("[data-lanes-of]");
-  if (!word) return;
-  const request = counts()[state.access].requests[Number(word.dataset.request)];
-  const lanes = word.dataset.lanesOf.split(" ").map(Number), elements = lanes.flatMap((k) => request.lanes[k]);
-  mark(elements, elements.flatMap(placesOf), "e");
-  $("detail").textContent = `${word.title}: ${elements.map((x) => `(${coordinate(x).replaceAll(",", ", ")})`).join(", ")}`;
-});
+$("banks").addEventListener("pointerover", pointAtWord);
+$("banks").addEventListener("focusin", pointAtWord);
+$("banks").addEventListener("keydown", keyInBanks);
 $("banks").addEventListener("pointerleave", rest);
 for (const id of ["document", "shape", "dtype", "swizzle", "colour", "cells", "access"]) {
   $(id).addEventListener("change", (e) => chosen(id, e.target.value));
