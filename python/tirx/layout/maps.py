@@ -48,13 +48,13 @@ def _budget(n) -> int:
     return n
 
 
-def _region(domain, region) -> list:
-    """(begin, end) int pairs, one per axis, 0 <= begin < end <= extent."""
+def _region(domain, region, least=1) -> list:
+    """(begin, end) int pairs, one per axis, inside the domain, each at least `least` long."""
     pairs = [_ints(r) for r in region] if isinstance(region, (list, tuple)) else ()
     inside = len(pairs) == len(domain) and all(len(p) == 2 for p in pairs)
-    if not inside or any(not 0 <= b < e <= n for (b, e), n in zip(pairs, domain)):
+    if not inside or any(not 0 <= b <= e - least <= n - least for (b, e), n in zip(pairs, domain)):
         raise LayoutError("the region is not a box of the domain", code="bad-box", found=repr(region),
-                          required=f"one non-empty (begin, end) for each extent of {tuple(domain)}")  # fmt: skip
+                          required=f"one (begin, end) for each extent of {tuple(domain)}")  # fmt: skip
     return pairs
 
 
@@ -352,7 +352,7 @@ def Piecewise(domain, pieces) -> LayoutMap:
 
 
 def _predicate(dom, where):
-    fn = where if callable(where) else _inside(_region(dom.extents, where))
+    fn = where if callable(where) else _inside(_region(dom.extents, where, least=0))
     return _api.map_index_expr(dom, _api.index_box([2], []), *trace(len(dom.extents), fn))
 
 
