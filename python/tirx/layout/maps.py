@@ -48,14 +48,25 @@ def _budget(n) -> int:
     return n
 
 
-def _region(domain, region, least=1) -> list:
-    """(begin, end) int pairs, one per axis, inside the domain, each at least `least` long."""
+def _pairs(domain, region) -> list:
+    """One (begin, end) pair of ints for each axis."""
     pairs = [_ints(r) for r in region] if isinstance(region, (list, tuple)) else ()
-    inside = len(pairs) == len(domain) and all(len(p) == 2 for p in pairs)
-    if not inside or any(not 0 <= b <= e - least <= n - least for (b, e), n in zip(pairs, domain)):
-        raise LayoutError("the region is not a box of the domain", code="bad-box", found=repr(region),
-                          required=f"one (begin, end) for each extent of {tuple(domain)}")  # fmt: skip
+    if len(pairs) != len(domain) or any(len(p) != 2 for p in pairs):
+        _bad_region(domain, region)
     return pairs
+
+
+def _region(domain, region) -> list:
+    """The same, not empty and inside the domain."""
+    pairs = _pairs(domain, region)
+    if any(not 0 <= b < e <= n for (b, e), n in zip(pairs, domain)):
+        _bad_region(domain, region)
+    return pairs
+
+
+def _bad_region(domain, region):
+    raise LayoutError("the region is not a box of the domain", code="bad-box", found=repr(region),
+                      required=f"one (begin, end) for each extent of {tuple(domain)}")  # fmt: skip
 
 
 def _maybe_box(spec):
@@ -352,7 +363,7 @@ def Piecewise(domain, pieces) -> LayoutMap:
 
 
 def _predicate(dom, where):
-    fn = where if callable(where) else _inside(_region(dom.extents, where, least=0))
+    fn = where if callable(where) else _inside(_pairs(dom.extents, where))
     return _api.map_index_expr(dom, _api.index_box([2], []), *trace(len(dom.extents), fn))
 
 
