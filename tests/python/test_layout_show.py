@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from layout_cases import layouts, refused, small_layouts
 
 import tirx
 from tirx import cli
 from tirx.errors import LayoutError
-from tirx.layout import ComposeLayout, R, S, TileLayout, laneid, mma_shared_layout, placements, warpid
+from tirx.layout import ComposeLayout, Layout, R, S, TileLayout, laneid, mma_shared_layout, placements, warpid
 from tirx.layout.show import View, hardware
 from tirx.layout.show.reading import read_layout
 from tirx.layout.show.tables import SHORT, Tables
@@ -394,6 +395,9 @@ def test_the_notation_of_the_paper(text):
         ("__import__('os')", "bad-notation", "__import__('os')"),
         ("S[99999999999999999999:1]", "bad-notation", "99999999999999999999"),
         ("S['a']", "bad-notation", "'a'"),
+        ("S['é'] + R[2:1@wärp]", "bad-notation", "'é'"),
+        ("S[8:1@é] + R[2:1@wärp]", "unknown-axis", "é"),
+        ("R[2:1] + S[8 : 1@ünd]", "unknown-axis", "ünd"),
         ("5@warpid", "no-shard", "5@warpid"),
         ("ComposeLayout(3,3,2,TileLayout(S[8,64]))", "bad-swizzle", "ComposeLayout(3,3,2,TileLayout(S[8,64]))"),
         ("", "bad-notation", ""),
@@ -405,6 +409,26 @@ def test_errors_point_at_their_place(text, code, under):
     line, carets = error.found.split("\n")
     start, stop = carets.index("^"), len(carets)
     assert line == text and (line[start:stop] == under or not under)
+
+
+@settings(max_examples=80, deadline=None)
+@given(layouts())
+def test_what_is_printed_is_read_back(layout):
+    assert str(read_layout(str(layout))) == str(layout) == str(read_layout(repr(layout)))
+
+
+PIECES = ["S", "R", "[", "]", "(", ")", ":", ",", "+", "-", "*", "@", " ", "8", "16", "0", "1.5", "laneid", "warp",
+          "m", "q", "TileLayout", "ComposeLayout", "=", "**", "'", "lambda", "if", ".", "é", "\t", "\n", "#",
+          "\\", "{", "}"]  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.one_of(st.lists(st.sampled_from(PIECES), max_size=14).map("".join), st.text(max_size=20)))
+def test_any_text_is_a_layout_or_a_layout_error(text):
+    try:
+        assert isinstance(read_layout(text), Layout)
+    except LayoutError as e:
+        assert e.code and str(e)
 
 
 def test_endless_texts_are_refused():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+import warnings
 
 from ...errors import LayoutError
 from ..notation import Axis
@@ -51,11 +52,16 @@ class _Source:
         return self.columns[at] if at < len(self.columns) else len(self.text)
 
     def span(self, node):
-        return self.column(node.col_offset), self.column(node.end_col_offset - 1) + 1
+        """[start, stop) of a node in the typed text; ast counts bytes."""
+        start, last = (len(self.code.encode()[:at].decode(errors="ignore"))
+                       for at in (node.col_offset, node.end_col_offset - 1))  # fmt: skip
+        return self.column(start), self.column(last) + 1
 
     def tree(self):
         try:
-            return ast.parse(self.code, mode="eval").body
+            with warnings.catch_warnings():  # "8laneid": the error says it
+                warnings.simplefilter("ignore")
+                return ast.parse(self.code, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
             at = self.column(max(0, (getattr(e, "offset", 1) or 1) - 1))
             why = getattr(e, "msg", "it is nested too deeply") if self.text else "nothing was written"
