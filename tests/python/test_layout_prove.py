@@ -350,6 +350,58 @@ def test_ragged_digits(n):
     assert check(index_map(n, lambda x: (x % 4) * 5 + x // 4, 20)).injective
 
 
+def test_a_residue_recovers_a_digit():
+    """6x + 10y + 15z: modulo 5 it is x, modulo 3 y, modulo 2 z, and no stride dominates."""
+    p = check(index_map((5, 3, 2), lambda x, y, z: 6 * x + 10 * y + 15 * z, 60))
+    assert p.injective.argument == "mixed-radix digits recovered by dominance and residues"
+    assert p.surjective.status == "DISPROVEN"
+    p = check(index_map((6, 3, 3), lambda x, y, z: 6 * x + 10 * y + 15 * z, 81))
+    assert p.injective.status == "DISPROVEN"
+
+
+@pytest.mark.slow
+def test_large_domains_against_isl():
+    """Where both decide a fact about up to 40 million points, they agree."""
+    pytest.importorskip("islpy", reason="the extra tirx[isl] is not installed")
+    from tirx.layout.isl import exact_proof
+
+    rng = random.Random(SEED + 3)
+    print(f"TIRX_FUZZ_SEED={SEED}")
+    compared = 0
+    for _ in range(60):
+        f = large_map(rng)
+        p, q = prove(f, budget=0), exact_proof(f, limit=15_000)
+        for name in FACTS:
+            ours, theirs = getattr(p, name).status, getattr(q, name).status
+            compared += "UNKNOWN" not in (ours, theirs)
+            assert "UNKNOWN" in (ours, theirs) or ours == theirs, (f, f.text(), name, p, q)
+    print(f"{compared} facts compared")
+    assert compared > 120
+
+
+def large_map(rng):
+    """Digits of coordinates with strides that may overlap, pad, reverse or repeat."""
+    n = rng.choice([12, 60, 97, 1000, 4096, 99991, 1 << 20])
+    domain = (n,) if rng.random() < 0.5 else (n, rng.randint(2, 40))
+    cut, rank = rng.choice([2, 3, 4, 6, 8, 16]), rng.randint(1, 2)
+    strides = [0, 1, -1, 2, 3, cut, cut + 1, cut * n // 4, n, -n, 5]
+
+    def split(v):
+        parts = (
+            [v],
+            [v // cut, v % cut],
+            [v // cut // 2, v // cut % 2, v % cut],
+            [v // (cut * 3), v % (cut * 3)],
+        )
+        return rng.choice(parts)
+
+    def fn(*coords):
+        terms = [t for v in coords for t in split(v)]
+        return [rng.randint(0, 30) + sum(t * rng.choice(strides) for t in terms) for _ in range(rank)]
+
+    return index_map(domain, fn, tuple(rng.choice([n, 2 * n, 40 * n, 40 * n * n]) for _ in range(rank)))
+
+
 def test_one_dependency_of_three_strides():
     """(x + y, y + z): (1, 0, 1) and (0, 1, 0) differ by the only dependency, which just fits."""
     p = check(index_map((2, 2, 2), lambda x, y, z: [x + y, y + z], (3, 3)))

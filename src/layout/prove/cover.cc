@@ -151,7 +151,7 @@ void CoverCodomain(const DigitBox& box, const Rows& rows, Evidence* e) {
 }
 
 void SeekUndecodable(const DigitBox& box, const Rows& rows, const Recovery& recovery, Evidence* e) {
-  bool decodes = recovery.Complete() && !recovery.by_rank;
+  bool decodes = recovery.Complete() && !recovery.by_rank && !recovery.by_residue;
   if (!decodes || rows.size() != e->codomain().size()) return;
   Decoder decoder(box, rows, recovery);
   for (const Point& y : Candidates(e)) {

@@ -61,7 +61,8 @@ struct Recovery {
     int32_t digit, row;
   };
   std::vector<char> resolved;  // per digit
-  std::vector<Step> order;     // digits recovered by dominance, and in which output
+  std::vector<Step> order;     // digits recovered one by one, and in which output
+  bool by_residue{false};      // some of them modulo the other strides
   bool by_rank{false};         // the rest by column rank
   bool Complete() const;
 };

@@ -50,8 +50,9 @@ void MissedEnds(const Analysis& a, Evidence* e) {
 
 void ProveInjective(const prove::Recovery& recovery, Evidence* e) {
   if (!recovery.Complete()) return;
-  e->Prove(&e->proof().injective, recovery.by_rank ? "full column rank modulo 2^31-1"
-                                                   : "mixed-radix digits recovered by dominance");
+  const char* how = recovery.by_residue ? "mixed-radix digits recovered by dominance and residues"
+                                        : "mixed-radix digits recovered by dominance";
+  e->Prove(&e->proof().injective, recovery.by_rank ? "full column rank modulo 2^31-1" : how);
 }
 
 /*! Points at which something could go wrong, the origin and the unit-bit points among them. */

@@ -3,9 +3,12 @@
 // Let delta be the difference of two such points. |delta_i| <= e_i - 1 for a digit of extent e_i.
 // If in some output |a_i| > sum over the other open digits of |a_k| (e_k - 1), a nonzero delta_i
 // cannot be cancelled: delta_i = 0. Resolved digits drop out of the sums, which may resolve more.
+// If the other open digits change an output by multiples of g, a_i delta_i is a multiple of g too, and
+// delta_i one of g / gcd(g, a_i): zero when that is e_i or more.
 // What remains open is zero as well if its columns are independent modulo 2^31 - 1: a minor that
 // is nonzero modulo a prime is a nonzero integer. Dependent modulo the prime proves nothing.
 #include <algorithm>
+#include <numeric>
 
 #include "facts.h"
 
@@ -17,15 +20,15 @@ namespace {
 constexpr uint64_t kPrime = (uint64_t{1} << 31) - 1;
 constexpr size_t kMaxRankWork = 20'000'000;
 
-Wide Reach(const AffineTerm& t, const DigitBox& box) {
-  Wide size = t.coef < 0 ? -static_cast<Wide>(t.coef) : t.coef;
-  return size * (box[t.digit].extent - 1);
+uint64_t Size(int64_t coef) {
+  return coef < 0 ? -static_cast<uint64_t>(coef) : static_cast<uint64_t>(coef);
 }
 
-bool Larger(const AffineTerm& a, const AffineTerm& b) {
-  auto size = [](int64_t v) { return v < 0 ? -static_cast<Wide>(v) : static_cast<Wide>(v); };
-  return size(a.coef) > size(b.coef);
+Wide Reach(const AffineTerm& t, const DigitBox& box) {
+  return static_cast<Wide>(Size(t.coef)) * (box[t.digit].extent - 1);
 }
+
+bool Larger(const AffineTerm& a, const AffineTerm& b) { return Size(a.coef) > Size(b.coef); }
 
 class Dominance {
  public:
@@ -46,15 +49,45 @@ class Dominance {
   void Run() {
     std::vector<int32_t> work;
     for (size_t r = 0; r < sorted_.size(); ++r) work.push_back(static_cast<int32_t>(r));
-    while (!work.empty()) {
-      int32_t row = work.back();
-      work.pop_back();
-      while (ResolveLargest(row, &work)) {
+    do {
+      while (!work.empty()) {
+        int32_t row = work.back();
+        work.pop_back();
+        while (ResolveLargest(row, &work)) {
+        }
       }
-    }
+      for (size_t r = 0; r < sorted_.size() && work.empty(); ++r) ResolveByResidue(r, &work);
+    } while (!work.empty());
   }
 
  private:
+  /*! The first digit of the row that the residue modulo the other strides determines. */
+  void ResolveByResidue(size_t row, std::vector<int32_t>* work) {
+    std::vector<AffineTerm> open;
+    for (const AffineTerm& t : sorted_[row]) {
+      if (!out_->resolved[t.digit]) open.push_back(t);
+    }
+    std::vector<uint64_t> after(open.size() + 1, 0);  // gcd of the strides from i on
+    for (size_t i = open.size(); i-- > 0;) after[i] = std::gcd(after[i + 1], Size(open[i].coef));
+    uint64_t before = 0;
+    for (size_t i = 0; i < open.size(); ++i) {
+      uint64_t size = Size(open[i].coef), g = std::gcd(before, after[i + 1]);
+      before = std::gcd(before, size);
+      if (g / std::gcd(g, size) < static_cast<uint64_t>(box_[open[i].digit].extent)) continue;
+      out_->by_residue = true;
+      return Resolve(open[i].digit, static_cast<int32_t>(row), work);
+    }
+  }
+
+  void Resolve(int32_t digit, int32_t row, std::vector<int32_t>* work) {
+    out_->resolved[digit] = true;
+    out_->order.push_back({digit, row});
+    for (const auto& [other, coef] : rows_of_[digit]) {
+      open_sum_[other] -= Reach({digit, coef}, box_);
+      work->push_back(other);
+    }
+  }
+
   // Only the largest coefficient of a row can exceed what the others reach.
   bool ResolveLargest(int32_t row, std::vector<int32_t>* work) {
     const auto& terms = sorted_[row];
@@ -62,14 +95,8 @@ class Dominance {
     while (at < terms.size() && out_->resolved[terms[at].digit]) ++at;
     if (at == terms.size()) return false;
     const AffineTerm& t = terms[at];
-    Wide size = t.coef < 0 ? -static_cast<Wide>(t.coef) : t.coef;
-    if (size <= open_sum_[row] - Reach(t, box_)) return false;
-    out_->resolved[t.digit] = true;
-    out_->order.push_back({t.digit, row});
-    for (const auto& [other, coef] : rows_of_[t.digit]) {
-      open_sum_[other] -= Reach({t.digit, coef}, box_);
-      if (other != row) work->push_back(other);
-    }
+    if (Size(t.coef) <= open_sum_[row] - Reach(t, box_)) return false;
+    Resolve(t.digit, row, work);
     return true;
   }
 
