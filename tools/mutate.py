@@ -15,7 +15,6 @@ import importlib.util
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,23 +47,33 @@ def built_library():
 
 
 class Tree:
-    """A copy of the files that git tracks. Without faults in C++ it uses the library of the original."""
+    """A copy of the files that git tracks. Without faults in C++ it uses the library of the original; with some it
+    has its own build, as deep in the folder as build/dev so that ccache finds what it knows."""
 
     def __init__(self, path, build):
         self.path, self.build = Path(path), build
         names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
-        for name in filter(None, names.decode().split("\0")):
-            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, self.path / name)
-        library = self.path / "python" / "tirx" / "lib"
-        library.mkdir()
-        built = (
-            self.path / "build" / "libtirx.so" if build else ROOT / "python" / "tirx" / "lib" / "libtirx.so"
-        )
-        (library / "libtirx.so").symlink_to(built.resolve() if not build else built)
+        self._copy([n for n in names.decode().split("\0") if n and (ROOT / n).exists()])
+        library = self.path / "python" / "tirx" / "lib" / "libtirx.so"
+        library.parent.mkdir(exist_ok=True)
+        library.unlink(missing_ok=True)
+        library.symlink_to(self.path / BUILD / "libtirx.so" if build else built_library())
         if build:
-            self._run("cmake", "-S", ".", "-B", "build", "-G", "Ninja")
+            self._run("cmake", "-S", ".", "-B", BUILD, "-G", "Ninja")
             self.compile()
+
+    def _copy(self, names):
+        """Files that are already there and equal keep their times, so that they are not compiled again."""
+        for old in [
+            p for folder in ("src", "include", "python", "tests") for p in (self.path / folder).rglob("*")
+        ]:
+            if old.is_file() and str(old.relative_to(self.path)) not in names:
+                old.unlink()
+        for name in names:
+            new, text = self.path / name, (ROOT / name).read_bytes()
+            new.parent.mkdir(parents=True, exist_ok=True)
+            if not new.exists() or new.read_bytes() != text:
+                new.write_bytes(text)
 
     def _run(self, *command):
         done = subprocess.run(command, cwd=self.path, capture_output=True, text=True)
@@ -73,6 +82,13 @@ class Tree:
 
     def compile(self):
         self._run("ninja", "-j2", "-C", BUILD, "tirx")
+
+    def compiles(self):
+        try:
+            self.compile()
+        except RuntimeError:
+            return False
+        return True
 
     def test(self, tests):
         """Whether the tests pass. Not to be collected at all is an error of the list, not a fault found."""
@@ -89,15 +105,15 @@ class Tree:
         return done.returncode == 0
 
     def outcome(self, mutant):
-        """caught, missed or stale."""
+        """caught, missed or stale (also when what is planted does not compile)."""
         file = self.path / mutant["file"]
         text = file.read_text()
         if text.count(mutant["old"]) != 1:
             return "stale"
         try:
             file.write_text(text.replace(mutant["old"], mutant["new"]))
-            if is_cpp(mutant):
-                self.compile()
+            if is_cpp(mutant) and not self.compiles():
+                return "stale"
             return "missed" if self.test(mutant["tests"]) else "caught"
         finally:
             file.write_text(text)
@@ -118,7 +134,7 @@ def run(mutants, report=print):
     with tempfile.TemporaryDirectory(prefix="tirx-mutate-") as path:
         tree = Tree(ROOT / "build" / "mutate" if build else path, build)  # a build is kept for the next run
         healthy(tree, mutants)
-        for m in sorted(mutants, key=lambda m: m["file"]):
+        for m in sorted(mutants, key=lambda m: (is_cpp(m), m["file"])):
             start = time.time()
             outcome = tree.outcome(m)
             found[outcome].append(m)
