@@ -163,6 +163,11 @@ TVM_FFI_STATIC_INIT_BLOCK() {
             if (!fiber) return std::nullopt;
             return *fiber;
           });
+  def.def("tx.map_difference", [](LayoutMap a, LayoutMap b, int64_t budget) -> ffi::Optional<Ints> {
+    auto point = layout::Difference(a, b, budget);
+    if (!point) return std::nullopt;
+    return ToInts(*point);
+  });
   def.def("tx.map_image_size",
           [](LayoutMap map, int64_t budget) { return layout::ImageSize(map, budget); });
   def.def("tx.map_normalize", [](LayoutMap map) { return layout::Normalize(map); });

@@ -252,3 +252,54 @@ def test_large_maps_find_their_form_without_listing():
     assert type(n) is M.PiecewiseMap and type(n.pieces[1]) is M.IdentityMap
     ragged = M.index_map(10**9 + 7, lambda i: (i // 4, i % 4), (10**9, 4)).normalize()
     assert type(ragged) in (M.IndexExprMap, M.BitLinearMap) and ragged(11) == (2, 3)
+
+
+def test_differences_are_found_or_excluded(rng):
+    """Against all values: pairs on one domain that are equal, nearly equal or unrelated."""
+    outcomes = {True: 0, False: 0}
+    for _ in range(150):
+        f = random_map(rng)
+        values = [f(*x) for x in points(f.domain)]
+        wide = tuple(max(v[j] for v in values) + 2 for j in range(len(f.codomain)))
+        changed = list(values)
+        k = rng.randrange(len(values))
+        changed[k] = (changed[k][0] + 1, *changed[k][1:])
+        table = lambda rows: M.FiniteTable(f.domain, wide, rows)  # noqa: E731
+        for g in (f.normalize(), table(values), table(changed), f.with_codomain(wide)):
+            where = f.difference(g)
+            equal = [g(*x) for x in points(f.domain)] == values
+            assert (where is None) == equal
+            assert equal or f(*where) != g(*where)
+            outcomes[equal] += 1
+    assert min(outcomes.values()) > 100
+
+
+def test_every_pair_of_small_mixed_radix_maps_is_compared_without_listing():
+    strides = (0, 1, 2, -1)
+    forms = [
+        (s, d) for s in ((8,), (2, 4), (4, 2), (2, 2, 2)) for d in itertools.product(strides, repeat=len(s))
+    ]
+    maps = [M.MixedRadix((shape,), (stride,), 9, 32) for shape, stride in forms]
+    for f, g in itertools.product(maps, repeat=2):
+        where = f.difference(g, budget=0)
+        assert (where is None) == (f.table() == g.table())
+        assert where is None or f(*where) != g(*where)
+
+
+def test_differences_beyond_any_budget():
+    n = 1 << 40
+    f = M.index_map((n, 8), lambda i, j: i * 8 + (j ^ (i & 7)), 8 * n)
+    g = M.Transform("xor_swizzle", (0, 3, 3), 8 * n) @ M.MixedRadix((n, 8), (8, 1))
+    assert f.difference(g) is None and g.difference(f) is None
+    assert f.difference(M.index_map((n, 8), lambda i, j: i * 8 + (j ^ (i >> 1 & 7)), 8 * n)) is not None
+    a = M.MixedRadix((((1 << 20), 3 << 19), 8), ((8, 1 << 23), 1))
+    assert a.difference(M.MixedRadix((3 << 39, 8), (8, 1))) is None
+    b = M.MixedRadix((((1 << 20), 3 << 19), 8), ((8, (1 << 23) + 8), 1))
+    assert a.difference(b) == (1 << 20, 0)
+    trap = M.index_map(4, lambda i: 6 // (i - 2) + 9, 16)
+    assert trap.difference(M.FiniteTable(4, 16, [6, 3, 0, 15])) == (2,)
+    odd = M.index_map(n, lambda i: i * i >> 3, 1 << 62)
+    assert odd.difference(odd.with_codomain(1 << 61)) is None
+    assert refused(lambda: odd.difference(M.index_map(n, lambda i: i * i // 8, 1 << 62))).code == "unproved"
+    assert refused(lambda: odd.difference(M.Identity((n, 1)))).code == "box-mismatch"
+    assert refused(lambda: odd.difference(3)).code == "bad-argument"

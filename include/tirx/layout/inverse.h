@@ -1,5 +1,6 @@
 /*!
- * Going back through a layout map: inverses where they are proved, fibers and images everywhere.
+ * Questions about layout maps that have exact answers: inverses where they are proved, fibers and
+ * images, equality.
  */
 #ifndef TIRX_LAYOUT_INVERSE_H_
 #define TIRX_LAYOUT_INVERSE_H_
@@ -40,6 +41,14 @@ std::optional<LayoutMap> Fiber(const LayoutMap& map, const std::vector<int64_t>&
 
 /*! Number of distinct values. Raises "too-large" or "no-value" where it has to enumerate. */
 int64_t ImageSize(const LayoutMap& map, int64_t budget = kFiniteBudget);
+
+/*!
+ * A point where two maps on one domain differ (in value, or because only one has a value); nothing
+ * when they are equal everywhere. Decided by coalesced strides, by columns over GF(2), by equal
+ * normal forms, or by evaluating at most `budget` points. Raises "box-mismatch" or "unproved".
+ */
+std::optional<std::vector<int64_t>> Difference(const LayoutMap& a, const LayoutMap& b,
+                                               int64_t budget = kFiniteBudget);
 
 }  // namespace layout
 }  // namespace tirx

@@ -151,6 +151,12 @@ class LayoutMap(Object):
         """The set of values, of the whole domain or of a box given as (begin, end) per axis."""
         return LayoutImage(self if region is None else self @ _box_of(self, region), _budget(budget))
 
+    def difference(self, other, budget=1 << 20) -> tuple | None:
+        """A point where the two functions differ, or None when they are equal at every point. LayoutError
+        "unproved" when neither is shown; "box-mismatch" for maps on different domains."""
+        point = _api.map_difference(self, as_layout_map(other), _budget(budget))
+        return None if point is None else tuple(point)
+
     def with_codomain(self, codomain) -> LayoutMap:
         """The same function with another declared codomain."""
         return _api.map_with_codomain(self, box(codomain))

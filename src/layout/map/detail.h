@@ -5,6 +5,7 @@
 #define TIRX_LAYOUT_MAP_DETAIL_H_
 #include <tirx/layout/map.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 

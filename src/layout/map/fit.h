@@ -3,6 +3,8 @@
  */
 #ifndef TIRX_LAYOUT_MAP_FIT_H_
 #define TIRX_LAYOUT_MAP_FIT_H_
+#include <tirx/layout/map.h>
+
 #include <optional>
 #include <vector>
 
@@ -17,6 +19,8 @@ struct BitBasis {
   std::vector<int64_t> translation;
 };
 
+/*! Columns of a map whose expressions are proved to be bit-linear on its whole domain. */
+std::optional<BitBasis> BitFormOf(const LayoutMap& map);
 /*! The coalesced mixed-radix form with exactly these values (row-major, `rank` per point). */
 std::optional<MixedRadixForm> FitMixedRadix(const std::vector<int64_t>& extents, size_t rank,
                                             const std::vector<int64_t>& values);

@@ -57,28 +57,6 @@ LayoutMap FromBits(const BitBasis& bits, const LayoutMap& map) {
   return BitLinear(map->domain, map->codomain, basis, ToInts(bits.translation));
 }
 
-/*! Columns by bit number, when every output has a bit form without the sign bit. */
-Maybe BitsOf(const IndexDag& dag, const LayoutMap& map) {
-  prove::Analysis facts = prove::Analyze(dag);
-  size_t rank = dag.outputs.size();
-  std::vector<std::vector<int64_t>> columns;
-  BitBasis out;
-  for (int64_t extent : dag.domain) {
-    out.basis.emplace_back(BitsFor(extent), std::vector<int64_t>(rank, 0));
-  }
-  for (size_t j = 0; j < rank; ++j) {
-    const auto& form = facts.nodes[dag.outputs[j]].bits;
-    if (!form || form->Support() >> 63) return std::nullopt;
-    out.translation.push_back(static_cast<int64_t>(form->constant));
-    for (const prove::BitTerm& t : form->terms) {
-      size_t axis = 0, bit = t.bit;
-      while (bit >= out.basis[axis].size()) bit -= out.basis[axis++].size();
-      out.basis[axis][bit][j] = static_cast<int64_t>(t.column);
-    }
-  }
-  return FromBits(out, map);
-}
-
 /*! All values of a small map; nothing when it is large or has no value somewhere. */
 std::optional<std::vector<int64_t>> Listed(const LayoutMap& map) {
   auto n = map->domain.Size();
@@ -100,7 +78,7 @@ Maybe Flat(const LayoutMap& map) {
   auto values = Listed(map);
   auto form = values ? FitMixedRadix(dag.domain, dag.outputs.size(), *values) : std::nullopt;
   if (form) return FromForm(*form, map);
-  if (Maybe bits = BitsOf(dag, map)) return bits;
+  if (auto bits = BitFormOf(map)) return FromBits(*bits, map);
   auto fit = values ? FitBitLinear(dag.domain, dag.outputs.size(), *values) : std::nullopt;
   return fit ? Maybe(FromBits(*fit, map)) : std::nullopt;
 }
@@ -181,6 +159,28 @@ void Factors(const LayoutMap& map, std::vector<LayoutMap>* out) {
   if (!c) return out->push_back(map);
   Factors(c->inner, out);
   Factors(c->outer, out);
+}
+
+std::optional<BitBasis> BitFormOf(const LayoutMap& map) {
+  const IndexDag& dag = ToIndexDag(map);
+  prove::Analysis facts = prove::Analyze(dag);
+  size_t rank = dag.outputs.size();
+  std::vector<std::vector<int64_t>> columns;
+  BitBasis out;
+  for (int64_t extent : dag.domain) {
+    out.basis.emplace_back(BitsFor(extent), std::vector<int64_t>(rank, 0));
+  }
+  for (size_t j = 0; j < rank; ++j) {
+    const auto& form = facts.nodes[dag.outputs[j]].bits;
+    if (!form || form->Support() >> 63) return std::nullopt;
+    out.translation.push_back(static_cast<int64_t>(form->constant));
+    for (const prove::BitTerm& t : form->terms) {
+      size_t axis = 0, bit = t.bit;
+      while (bit >= out.basis[axis].size()) bit -= out.basis[axis++].size();
+      out.basis[axis][bit][j] = static_cast<int64_t>(t.column);
+    }
+  }
+  return out;
 }
 
 LayoutMap MixedRadixOfIdentity(const LayoutMap& map) {
