@@ -44,20 +44,21 @@ Layout ShortCompose(const ComposeLayoutNode& c, const Form& tile) {
 
 }  // namespace
 
-Form CanonicalForm(const Form& f, Prover& prover, std::vector<Step>* excess) {
+Form CanonicalForm(const Form& f, Prover& prover, std::vector<Step>* excess, Overlaps overlaps) {
   Form out;
   out.shard = MergeSteps(f.shard, prover);
   if (out.shard.empty()) out.shard.push_back({1, 1, kMemoryAxis});
   out.offset = f.offset;
-  out.replica = NormalReplica(f.replica, &out, prover, excess);
+  out.replica = NormalReplica(f.replica, &out, prover, excess, overlaps);
   std::sort(out.offset.begin(), out.offset.end(), [](const auto& a, const auto& b) {
     return GetAxis(a.first).name < GetAxis(b.first).name;
   });
   return out;
 }
 
-Layout ShortForm(const Layout& layout, Prover& prover, std::vector<Step>* excess) {
-  Form f = CanonicalForm(Form::Of(TileOf(layout)), prover, excess);
+Layout ShortForm(const Layout& layout, Prover& prover, std::vector<Step>* excess,
+                 Overlaps overlaps) {
+  Form f = CanonicalForm(Form::Of(TileOf(layout)), prover, excess, overlaps);
   if (auto* c = layout.as<ComposeLayoutNode>()) return ShortCompose(*c, f);
   return f.ToLayout();
 }
@@ -65,7 +66,7 @@ Layout ShortForm(const Layout& layout, Prover& prover, std::vector<Step>* excess
 Layout Canonicalize(const Layout& layout, Facts facts) {
   Prover prover(facts);
   std::vector<Step> excess;
-  Layout out = ShortForm(layout, prover, &excess);
+  Layout out = ShortForm(layout, prover, &excess, Overlaps::kNormal);
   CheckNormal(excess);
   auto* c = out.as<ComposeLayoutNode>();
   return c && Form::Of(c->tile).IsStatic() ? NormalCompose(*c) : out;

@@ -70,7 +70,7 @@ std::vector<Step> OnAxis(const std::vector<Step>& steps, AxisId axis) {
   return out;
 }
 
-/*! Whether static replica lists, canonical but for `excess`, generate the same set. */
+/*! Whether static replica lists with positive strides generate the same set. */
 bool SameSums(const std::vector<Step>& a, const std::vector<Step>& b) {
   for (const auto* list : {&a, &b}) {
     for (const Step& s : *list) {
@@ -177,7 +177,8 @@ std::optional<Difference> DifferenceByEvaluation(const Layout& a, const Layout& 
 std::optional<Difference> FirstDifference(const Layout& a, const Layout& b, Facts facts) {
   Prover prover(facts);
   std::vector<Step> excess;
-  Layout ca = ShortForm(a, prover, &excess), cb = ShortForm(b, prover, &excess);
+  Layout ca = ShortForm(a, prover, &excess, Overlaps::kAsGiven),
+         cb = ShortForm(b, prover, &excess, Overlaps::kAsGiven);
   auto* sa = ca.as<ComposeLayoutNode>();
   auto* sb = cb.as<ComposeLayoutNode>();
   bool same_swizzle = sa && sb && sa->per_element == sb->per_element &&

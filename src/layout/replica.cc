@@ -57,9 +57,10 @@ bool Static(const std::vector<Step>& steps) {
                      [](const Step& s) { return s.extent.IsConst() && s.stride.IsConst(); });
 }
 
-/*! False when the sums are too many to choose a form for. */
-bool NormalizeAxis(std::vector<Step>* steps) {
+/*! False when the steps overlap and are left as given, or the sums are too many to search. */
+bool NormalizeAxis(std::vector<Step>* steps, Overlaps overlaps) {
   if (!Static(*steps) || SortAndMerge(steps)) return true;
+  if (overlaps == Overlaps::kAsGiven) return false;
   auto sums = ReplicaSums(*steps);
   if (!sums) return false;
   Decomposition found = StepsOfSums(*sums, steps->front().axis, steps->size());
@@ -70,7 +71,7 @@ bool NormalizeAxis(std::vector<Step>* steps) {
 }  // namespace
 
 std::vector<Step> NormalReplica(const std::vector<Step>& replica, Form* form, Prover& prover,
-                                std::vector<Step>* excess) {
+                                std::vector<Step>* excess, Overlaps overlaps) {
   std::vector<Step> rest = Positive(replica, form), out;
   std::stable_sort(rest.begin(), rest.end(), [](const Step& a, const Step& b) {
     return a.axis != b.axis && GetAxis(a.axis).name < GetAxis(b.axis).name;
@@ -79,7 +80,7 @@ std::vector<Step> NormalReplica(const std::vector<Step>& replica, Form* form, Pr
     size_t end = i;
     while (end < rest.size() && rest[end].axis == rest[i].axis) ++end;
     std::vector<Step> axis(rest.begin() + i, rest.begin() + end);
-    if (!NormalizeAxis(&axis) && excess) *excess = axis;
+    if (!NormalizeAxis(&axis, overlaps) && excess) *excess = axis;
     out.insert(out.end(), axis.begin(), axis.end());
     i = end;
   }

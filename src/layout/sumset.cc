@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxSums = 1 << 16;
 constexpr size_t kMaxTerms = 1 << 22;
-constexpr int64_t kSearchWork = 1 << 22;
+constexpr int64_t kSearchWork = 1 << 27;  // about half a second
 
 using Sums = std::vector<int64_t>;
 
@@ -124,7 +124,7 @@ class Search {
   bool With(const Step& step, const Sums& sums, size_t i, size_t left) {
     chosen_.push_back(step);
     int64_t e = step.extent.value();
-    work_ -= static_cast<int64_t>(sums.size()) * e;
+    work_ -= 8 * static_cast<int64_t>(sums.size()) * e;  // they are sorted
     if (Extend(AddRun(sums, step.stride.value(), e), i, left - 1)) return true;
     chosen_.pop_back();
     return false;

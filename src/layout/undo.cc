@@ -133,7 +133,7 @@ class Undo {
  public:
   Undo(const Form& sum, const std::vector<Num>& outer, const std::vector<Num>& inner,
        Prover& prover)
-      : sum_(CanonicalForm(sum, prover)), prover_(prover) {
+      : sum_(CanonicalForm(sum, prover, nullptr, Overlaps::kAsGiven)), prover_(prover) {
     std::string why;
     groups_ = TryGroupSteps(sum_.shard, Interleave(outer, inner), prover, &why);
   }
@@ -155,7 +155,7 @@ class Undo {
   std::optional<Form> Rest(size_t side, const Form& known, const std::vector<Num>& shape,
                            const WantedOn& wanted) {
     std::string why;
-    Form k = CanonicalForm(known, prover_);
+    Form k = CanonicalForm(known, prover_, nullptr, Overlaps::kAsGiven);
     auto parts = TryGroupSteps(k.shard, shape, prover_, &why);
     if (!parts) return std::nullopt;
     for (size_t d = 0; d < shape.size(); ++d) {
@@ -309,7 +309,7 @@ std::optional<Layout> FindTileInner(const Layout& tiled, const TileLayout& outer
   if (!is) return std::nullopt;
   Undo undo(Form::Of(TileOf(tiled)), os, *is, prover);
   if (!undo.ok()) return std::nullopt;
-  Form known = CanonicalForm(Form::Of(outer), prover);
+  Form known = CanonicalForm(Form::Of(outer), prover, nullptr, Overlaps::kAsGiven);
   auto unit = SpansOfInner(undo, known, tiled, prover);
   if (!unit) return std::nullopt;
   Layout stand_in = SwizzledAs(tiled, unit->ToLayout());
