@@ -581,8 +581,8 @@ def test_printing_shows_whole_grids(saved):
 
 def test_a_screenshot(saved, request, tmp_path):
     """The page is drawn; `--update-goldens` keeps the picture for the documentation."""
-    page = saved(View(read_layout("S[(16, 8):(8, 1)]"), dtype="float32", access="column"))
-    page.driver.set_window_size(1400, 1240)
+    page = saved(View(read_layout("S[(12, 8):(8, 1)]"), dtype="float32", access="column"))
+    page.driver.set_window_size(1380, 1165)
     page.hover("e35")
     page.js("document.documentElement.style.overflow = 'hidden'; scrollTo(0, 0)")
     images = Path(__file__).parents[2] / "docs" / "images"
