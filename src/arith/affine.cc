@@ -147,7 +147,9 @@ bool SubtractHigh(const DigitTerm& whole, const DigitTerm& part, DigitTerm* out)
 
 /*! k*(x//d) - k*((x//d)%m) is k*m*(x//(d*m)). */
 bool SubtractLow(const DigitTerm& whole, const DigitTerm& part, DigitTerm* out) {
-  if (part.mod == 0 || part.div != whole.div || part.coeff != -whole.coeff) return false;
+  if (part.mod == 0 || part.div != whole.div || whole.coeff == INT64_MIN ||
+      part.coeff != -whole.coeff)
+    return false;
   if (whole.mod != 0 && whole.mod % part.mod != 0) return false;
   *out = {whole.x, 0, whole.mod == 0 ? 0 : whole.mod / part.mod, 0};
   return !__builtin_mul_overflow(whole.div, part.mod, &out->div) &&
@@ -332,11 +334,11 @@ uint8_t Graph::Fits(const Plan& plan, DType t) {
     Term p = plan.parts[i];
     ConstBound b = p.atom == kGroup ? GroupBound(plan) : BoundOf(p.atom);
     if (p.atom != kGroup && !ConvertsTo(p.atom, t)) return 0;
-    if (p.coeff == INT64_MIN || std::abs(p.coeff) > hi) return 0;
+    if (p.coeff == INT64_MIN || WrapAbs(p.coeff) > hi) return 0;
     bool subtracted = p.coeff < 0 && (i != 0 || leading_base);
-    checker.Add(ScaleWide(b, p.coeff), std::abs(p.coeff) == 1 ? SumChecker::kNo
-                                       : subtracted           ? SumChecker::kNegated
-                                                              : SumChecker::kYes);
+    checker.Add(ScaleWide(b, p.coeff), WrapAbs(p.coeff) == 1 ? SumChecker::kNo
+                                       : subtracted          ? SumChecker::kNegated
+                                                             : SumChecker::kYes);
   }
   if (!leading_base && plan.base != 0) checker.Add({plan.base, plan.base}, SumChecker::kNo);
   if (plan.base < (IsUnsigned(t) ? -hi : lo) || plan.base > hi) return 0;

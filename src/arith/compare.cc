@@ -61,7 +61,7 @@ Sides SplitSides(const Affine& d, int64_t slack) {
 
 /*! x//c + k >= 0 is x + k*c >= 0, and k - x//c >= 0 is k*c + c-1 - x >= 0. */
 bool Graph::OpenDigit(Affine* d, bool equality) {
-  if (d->terms.size() != 1 || std::abs(d->terms[0].coeff) != 1) return false;
+  if (d->terms.size() != 1 || WrapAbs(d->terms[0].coeff) != 1) return false;
   const Node& n = nodes_[d->terms[0].atom];
   if (n.kind != Kind::kDigit || n.value == 1 || n.value2 != 0 || n.unique) return false;
   int64_t c = n.value, base;

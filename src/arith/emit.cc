@@ -197,7 +197,7 @@ PrimExpr Graph::EmitDigit(const Node& n, const PrimExprNode* hint) {
 
 /*! |coeff| * part in dtype t. */
 PrimExpr Graph::EmitPart(const Plan& plan, Term part, DType t, const PrimExprNode* hint) {
-  int64_t k = std::abs(part.coeff);
+  int64_t k = WrapAbs(part.coeff);
   auto value = [&](const PrimExprNode* h) {
     return part.atom == kGroup ? EmitGroup(plan, t, h) : EmitAs(t, part.atom, h);
   };

@@ -39,6 +39,11 @@
 namespace tirx {
 namespace arith {
 
+/*! |a|; of INT64_MIN, which has no other, itself. */
+inline int64_t WrapAbs(int64_t a) {
+  return a < 0 ? static_cast<int64_t>(-static_cast<uint64_t>(a)) : a;
+}
+
 using Id = int32_t;
 constexpr Id kNone = -1;
 

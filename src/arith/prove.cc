@@ -194,7 +194,7 @@ void Graph::AssumeZero(const Affine& form, FactSink* sink) {
   if (form.terms.size() != 1) return;
   const Node& n = nodes_[form.terms[0].atom];
   if (n.kind != Kind::kDigit || n.value != 1 || n.value2 == 0 || n.unique) return;
-  if (std::abs(form.terms[0].coeff) != 1 || form.base == INT64_MIN) return;
+  if (WrapAbs(form.terms[0].coeff) != 1 || form.base == INT64_MIN) return;
   int64_t r = form.terms[0].coeff == 1 ? -form.base : form.base;
   if (r >= 0 && r < n.value2) AssumeModular(n.a, {n.value2, r}, sink);
 }

@@ -199,7 +199,8 @@ uint64_t BitsOf(const DigitForm& a) {
   uint64_t used = static_cast<uint64_t>(a.base), steps = used;
   bool carries = false;
   for (const DigitTerm& t : a.terms) {
-    uint64_t stride = static_cast<uint64_t>(std::abs(t.stride)), bits = 0;
+    uint64_t stride = static_cast<uint64_t>(t.stride), bits = 0;
+    if (t.stride < 0) stride = -stride;
     steps |= stride;
     if (t.stride > 0 && (stride & (stride - 1)) == 0) bits = cover(t.Count() - 1) * stride;
     carries = carries || bits == 0 || (used & bits) != 0;
