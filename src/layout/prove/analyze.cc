@@ -122,8 +122,8 @@ class Pass {
 
   std::optional<AffineForm> Affine(IndexOp op, const NodeFacts& a, const NodeFacts& b) {
     if (!a.affine || !b.affine) return std::nullopt;
-    if (op == IndexOp::kAdd) return Checked(AffineSum(*a.affine, *b.affine, 1));
-    if (op == IndexOp::kSub) return Checked(AffineSum(*a.affine, *b.affine, -1));
+    if (op == IndexOp::kAdd) return Sum(a, b, 1);
+    if (op == IndexOp::kSub) return Sum(a, b, -1);
     if (op == IndexOp::kXor && Disjoint(a, b)) return Checked(AffineSum(*a.affine, *b.affine, 1));
     if (b.affine->terms.empty()) return AffineByConstant(op, *a.affine, b.affine->base, a.range);
     bool symmetric = op == IndexOp::kMul || op == IndexOp::kAnd;
@@ -131,6 +131,25 @@ class Pass {
       return AffineByConstant(op, *b.affine, a.affine->base, b.range);
     }
     return std::nullopt;
+  }
+
+  /*! The exact range of a sum over separate axes is the sum of the exact ranges: no term is looked
+   *  at again, and a chain of additions stays cheap. */
+  std::optional<AffineForm> Sum(const NodeFacts& a, const NodeFacts& b, int sign) {
+    auto form = AffineSum(*a.affine, *b.affine, sign);
+    const Interval &x = a.range, &y = b.range;
+    Interval sum =
+        sign > 0 ? Interval{x.lo + y.lo, x.hi + y.hi} : Interval{x.lo - y.hi, x.hi - y.lo};
+    if (!Separate(*a.affine, *b.affine) || !Fits(sum.lo) || !Fits(sum.hi)) return Checked(form);
+    affine_range_ = sum;
+    return form;
+  }
+
+  bool Separate(const AffineForm& a, const AffineForm& b) const {
+    if (a.terms.empty() || b.terms.empty()) return true;
+    auto axis = [&](const AffineTerm& t) { return result_.box[t.digit].axis; };
+    return axis(a.terms.back()) < axis(b.terms.front()) ||
+           axis(b.terms.back()) < axis(a.terms.front());
   }
 
   static bool Disjoint(const NodeFacts& a, const NodeFacts& b) {
