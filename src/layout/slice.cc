@@ -5,7 +5,8 @@
  * divides both is kept whole; a box that stays inside the iter keeps n steps of it and fixes the
  * iters further out; the outermost iter takes any start. A static box that crosses a boundary
  * anywhere else is a layout only when y -> D(b + y) - D(b) is a mixed-radix map, which is decided
- * exactly by reading its iters off its values (radix.h).
+ * exactly by reading its iters off its values (radix.h). So is a static box of a shape that does not
+ * group the iters.
  */
 #include <tirx/support/diag.h>
 

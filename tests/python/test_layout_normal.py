@@ -57,23 +57,26 @@ def test_shards_with_replicas_and_offsets():
 
 @pytest.mark.slow
 def test_all_shards_of_four_iters_on_four_axes():
-    steps = [(2, s, a) for a in (M, LANE, WARP, PID) for s in (1, 2)] + [(2, 4, M), (2, 0, M), (2, -1, PID)]
+    steps = [(2, 1, M), (2, 2, M), (2, 4, M), (4, 1, M), (4, 2, M), (2, 0, M), (2, 0, LANE), (2, 1, LANE),
+             (2, 2, LANE), (4, 1, LANE), (2, 1, WARP), (2, -1, PID)]  # fmt: skip
     buckets = Buckets()
-    for shard in lists([*steps, (3, 1, M)], 4):
+    for shard in lists(steps, 4):
         if shard:
             buckets.add(tile(shard), meaning(shard))
-    assert buckets.count > 20000 and len(buckets.forms) > 10000
+    assert buckets.count > 20000 and 10000 < len(buckets.forms) < buckets.count - 2000
 
 
 @pytest.mark.slow
 def test_shards_replicas_and_offsets_on_four_axes():
     buckets = Buckets()
     shards = [s for s in lists([(2, 1, M), (2, -2, M), (3, 1, LANE), (2, 2, WARP)], 2) if s]
-    replicas = list(sets_of([(2, 1, M), (3, -1, M), (2, 3, M), (2, 1, LANE), (2, 2, WARP), (2, 1, PID)], 4))
+    replicas = list(
+        sets_of([(2, 1, M), (3, -1, M), (2, 2, M), (4, 1, M), (2, 0, LANE), (2, 2, WARP), (2, 1, PID)], 4)
+    )
     offsets = [(), ((M, 1),), ((PID, 3), (WARP, -1))]
     for shard, replica, offset in itertools.product(shards, replicas, offsets):
         buckets.add(tile(shard, replica, offset), meaning(shard, replica, offset))
-    assert buckets.count > 10000
+    assert buckets.count > 10000 and len(buckets.forms) < buckets.count - 2000
 
 
 def test_overlapping_replica_sets():
