@@ -309,6 +309,32 @@ def test_affine_and_digit_expressions_become_mixed_radix():
         assert n.table() == [(fn(*x),) for x in points((16, 8))]
 
 
+def test_one_operation_on_every_small_affine_form():
+    """op(s * i + o, c): negative operands, carries and remainders that do or do not fit."""
+    radix = 0
+    for op, s, o in itertools.product(
+        ["//", "%", "^", "&", "<<", ">>", "*"], (1, 2, 3, -1, -4), (-9, -4, 0, 3, 12)
+    ):
+        for c in (0, 1, 2, 3, 4, 5, 7, 8, 12):
+            f = M.index_map(12, lambda i: eval(f"a {op} c", {"a": i * s + o, "c": c}), 1)
+            want = [logical(op, x * s + o, c) for x in range(12)]
+            n = f.normalize()
+            assert [call(n, (x,)) for x in range(12)] == [v if v is None else (v,) for v in want], (
+                f.text(),
+                n,
+            )
+            radix += type(n) is M.MixedRadixMap
+    assert radix > 600
+
+
+def test_chains_of_divisions_and_remainders():
+    chains = itertools.product((12, 24), (1, 2, 4), (4, 6, 8, 12), (1, 2, 3, 4), (2, 3, 4, 6))
+    for n, a, b, c, d in chains:
+        f = M.index_map(n, lambda i: (i // a % b // c) % d + (i % b % d) * 100, 1)
+        want = [((x // a % b // c) % d + (x % b % d) * 100,) for x in range(n)]
+        assert f.normalize().table() == want, f.text()
+
+
 def random_expression(rng, coords, depth):
     if depth == 0 or rng.random() < 0.1:
         return rng.choice(coords) if rng.random() < 0.7 else rng.randint(0, 9)
