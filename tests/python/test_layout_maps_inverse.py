@@ -95,6 +95,28 @@ def test_inverses_beyond_any_budget():
     assert refused(M.index_map(1 << 40, lambda i: (i * i) >> 3, 1 << 62).try_inverse).code == "unproved"
 
 
+def test_inverses_of_compositions_that_do_not_flatten():
+    """Transforms before and after maps that are onto, not onto, or not injective."""
+    twist = lambda n: M.Transform("xor_swizzle", (0, 2, 2), n)  # noqa: E731
+    for outer in (
+        M.MixedRadix((24,), (3,)),
+        M.MixedRadix(((6, 4),), ((4, 1),)),
+        M.MixedRadix(((6, 4),), ((0, 1),)),
+    ):
+        assert check_inverse(outer @ twist(24)) == ("not-injective" if outer.codomain == (4,) else "inverse")
+        wide = outer.with_codomain(72)
+        assert check_inverse(twist(72) @ wide) == ("not-injective" if outer.codomain == (4,) else "inverse")
+        check_inverse(M.product(wide @ twist(24), M.MixedRadix((3,), (2,))))
+    n = 3 << 40
+    thrice = M.MixedRadix((n,), (3,)).with_codomain(3 * n)
+    f = thrice @ twist(n)
+    inverse = f.try_inverse()
+    assert inverse(*f(777)) == (777,) and inverse.image(3) == (1,) and inverse.image(4) == (0,)
+    assert refused(lambda: inverse(4)).code == "no-value"
+    assert refused((thrice.with_codomain(9 * n) @ f.with_codomain(n)).try_inverse).code == "unproved"
+    assert type((twist(n) @ twist(n)).normalize()) is M.IdentityMap
+
+
 def test_parts_of_products_and_compositions_are_inverted():
     shift = M.Transform("xor_swizzle", (0, 3, 4), 3 << 20)
     f = M.product(shift, M.Permute((5, 1 << 20), (1, 0)), M.MixedRadix((3, 1 << 20), (1, 3))).normalize()
@@ -250,6 +272,10 @@ def test_large_maps_find_their_form_without_listing():
     )
     n = kept.normalize()
     assert type(n) is M.PiecewiseMap and type(n.pieces[1]) is M.IdentityMap
+    clash = M.Piecewise(
+        1 << 30, [(lambda i: i * 0 + 1, M.Identity(1 << 30)), (lambda i: i % 3 == 0, M.Identity(1 << 30))]
+    )
+    assert call(clash.normalize(), (4,)) == (4,) and call(clash.normalize(), (3,)) is None
     ragged = M.index_map(10**9 + 7, lambda i: (i // 4, i % 4), (10**9, 4)).normalize()
     assert type(ragged) in (M.IndexExprMap, M.BitLinearMap) and ragged(11) == (2, 3)
 

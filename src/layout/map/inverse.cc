@@ -203,7 +203,7 @@ Inverse InvertPermute(const PermuteMapNode& m) {
 
 Outcome InvertParts(const LayoutMap& f, int64_t budget);
 
-/*! From outer parts that are onto, so that the inner inverses see all they are asked about. Two
+/*! The parts' inverses in turn; at most one part may miss values, so that its image decides. Two
  *  points that the first part sends to one value have one value; for later parts that says nothing. */
 Outcome InvertCompose(const LayoutMap& f, int64_t budget) {
   std::vector<LayoutMap> factors;
@@ -212,10 +212,11 @@ Outcome InvertCompose(const LayoutMap& f, int64_t budget) {
   for (size_t k = 1; k < factors.size() && all.inverse; ++k) {
     Outcome next = InvertParts(factors[k], budget);
     bool typed = factors[k - 1]->codomain.Extents() == factors[k]->domain.Extents();
-    if (!next.inverse || next.inverse->image || !typed) return {};
     Inverse& inverse = *all.inverse;
+    if (!next.inverse || !typed || (next.inverse->image && inverse.image)) return {};
     inverse.map = Compose(inverse.map, next.inverse->map);
     if (inverse.image) inverse.image = Compose(*inverse.image, next.inverse->map);
+    if (next.inverse->image) inverse.image = next.inverse->image;
     inverse.argument += "; then " + next.inverse->argument;
   }
   return all;

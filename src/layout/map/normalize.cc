@@ -78,17 +78,33 @@ Maybe Flat(const LayoutMap& map) {
   auto values = Listed(map);
   auto form = values ? FitMixedRadix(dag.domain, dag.outputs.size(), *values) : std::nullopt;
   if (form) return FromForm(*form, map);
-  if (auto bits = BitFormOf(map)) return FromBits(*bits, map);
+  if (auto bits = BitFormOf(map)) {
+    LayoutMap linear = FromBits(*bits, map);
+    auto digits = ToMixedRadix(ToIndexDag(linear));  // columns that only move bits
+    return digits ? FromForm(*digits, map) : linear;
+  }
   auto fit = values ? FitBitLinear(dag.domain, dag.outputs.size(), *values) : std::nullopt;
   return fit ? Maybe(FromBits(*fit, map)) : std::nullopt;
 }
 
-/*! Factors that flatten together are one; transforms stay themselves. */
+/*! Whether b undoes a by registration; the XOR swizzle undoes itself. */
+bool Undoes(const LayoutMap& b, const LayoutMap& a) {
+  auto *x = a.as<TransformMapNode>(), *y = b.as<TransformMapNode>();
+  bool same = x && y && x->name == y->name && ToVector(x->params) == ToVector(y->params) &&
+              x->domain.Extents() == y->codomain.Extents();
+  return same && (x->inverted != y->inverted || x->name == "xor_swizzle");
+}
+
+/*! Factors that flatten together are one; transforms stay themselves, or go in pairs. */
 LayoutMap Chain(const LayoutMap& map) {
   std::vector<LayoutMap> factors, kept;
   Factors(map, &factors);
   for (const LayoutMap& f : factors) {
-    kept.push_back(f.as<TransformMapNode>() ? f : Normalize(f));
+    if (!kept.empty() && Undoes(f, kept.back())) {
+      kept.back() = Identity(kept.back()->domain);
+    } else {
+      kept.push_back(f.as<TransformMapNode>() ? f : Normalize(f));
+    }
     while (kept.size() > 1) {
       Maybe both = Flat(Compose(kept[kept.size() - 1], kept[kept.size() - 2]));
       if (!both) break;
