@@ -31,9 +31,9 @@ def relation(c):
     return out
 
 
-def after(s, r):
-    """The relational composition of sets of pairs."""
-    return {(a, c) for a, b in r for b2, c in s if b == b2}
+def after(s, r, box=6):
+    """The relational composition of sets of pairs, on the points of the box where they meet."""
+    return {(a, c) for a, b in r for b2, c in s if b == b2 and 0 <= b[0] < box}
 
 
 def swapped(r):
@@ -45,6 +45,7 @@ def legs(rng, box):
     yield M.Identity(6)
     yield M.Project((6, 2), 0)
     yield M.Project((2, 6), 1)
+    yield M.Translate(M.Identity(6), 1, 6)
     yield M.FiniteTable(6, 6, rng.sample(range(6), 6))
     yield M.MixedRadix((3,), (2,), codomain=6)
     yield M.FiniteTable(4, 6, [rng.randrange(6) for _ in range(4)])

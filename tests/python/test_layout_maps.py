@@ -176,15 +176,13 @@ def test_piecewise():
 def test_recast_is_bits():
     """Bit k of element x lies at bit address width * f(x) + k, before and after."""
     cases = [
-        ((8, 4), (1, 8), 0),
-        ((4, 8), (8, 1), 1),
-        ((6, 4), (4, 24), 0),
-        ((12,), (1,), 0),
-        ((3, 8), (16, 1), 1),
-    ]
+        ((8, 4), (1, 8), 0, 0), ((4, 8), (8, 1), 0, 1), ((6, 4), (4, 24), 0, 0), ((12,), (1,), 0, 0),
+        ((3, 8), (16, 1), 0, 1), ((4, 3), (1, 5), 0, 0), ((8,), (1,), 2, 0), ((8, 2), (1, 8), 4, 0),
+        ((2, 4), (4, 1), 0, 0),
+    ]  # fmt: skip
     done = set()
-    for shape, stride, axis in cases:
-        f = M.MixedRadix(shape, stride)
+    for shape, stride, offset, axis in cases:
+        f = M.MixedRadix(shape, stride, offset)
         for old, new in [(32, 8), (8, 32), (6, 4), (4, 6), (16, 16), (6, 8), (8, 6)]:
             g = None
             fails = refused(lambda: M.Recast(f, old, new, axis))

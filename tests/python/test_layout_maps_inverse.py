@@ -107,6 +107,11 @@ def test_inverses_of_compositions_that_do_not_flatten():
         wide = outer.with_codomain(72)
         assert check_inverse(twist(72) @ wide) == ("not-injective" if outer.codomain == (4,) else "inverse")
         check_inverse(M.product(wide @ twist(24), M.MixedRadix((3,), (2,))))
+    # One factor collides where the other has no value: the witness must be points that have one.
+    check_inverse(M.product(M.FiniteTable(2, 2, [1, 1]), M.index_map(2, lambda i: 1 // i, 2)))
+    outside = M.MixedRadix((8,), (2,)).with_codomain(9)
+    assert check_inverse(outside) == "outside-codomain"
+    assert refused(M.MixedRadix((1 << 40,), (2,)).with_codomain(1 << 40).try_inverse).code == "unproved"
     n = 3 << 40
     thrice = M.MixedRadix((n,), (3,)).with_codomain(3 * n)
     f = thrice @ twist(n)

@@ -35,7 +35,7 @@ LayoutCorr Converse(const LayoutCorr& corr);
 /*! The relational product on A x C and B x D: the product of both legs. */
 LayoutCorr ProductCorr(const LayoutCorr& a, const LayoutCorr& b);
 /*!
- * outer after inner: a is related to c when some b is related to both. The occurrence space joins
+ * outer after inner: a is related to c when some b of the box they share is related to both. The occurrence space joins
  * the two on b. It is one of them where the leg towards b of the other is injective or a
  * projection; otherwise it is their product, with legs that have a value only where the two agree
  * on b. Raises "box-mismatch".
