@@ -97,7 +97,7 @@ ffi::ObjectPtr<Node> Make(const IndexBox& domain, const IndexBox& codomain) {
 }
 
 /*! Walks over maps recurse: a chain of compositions has a fixed greatest depth. */
-constexpr int32_t kMaxDepth = 4096;
+constexpr int32_t kMaxDepth = 1000;
 
 template <typename Node>
 void Over(const LayoutMap& part, const ffi::ObjectPtr<Node>& node) {
