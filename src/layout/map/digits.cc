@@ -161,17 +161,23 @@ struct Divided {
   DigitForm quotient, remainder;
 };
 
+/*! a - q * c, where q * c may lie below every int64. */
+int64_t Rest(int64_t a, int64_t q, int64_t c) {
+  return static_cast<int64_t>(a - static_cast<Wide>(q) * c);
+}
+
 /*! A term's share: floor(stride / c) per digit goes to the quotient, the rest to the remainder. */
 void Share(const DigitTerm& t, int64_t c, std::vector<DigitTerm>* quotient,
            std::vector<DigitTerm>* remainder) {
   int64_t q = FloorDivide(t.stride, c);
   quotient->push_back({t.axis, t.extent, t.lo, t.hi, q});
-  remainder->push_back({t.axis, t.extent, t.lo, t.hi, t.stride - q * c});
+  remainder->push_back({t.axis, t.extent, t.lo, t.hi, Rest(t.stride, q, c)});
 }
 
 std::optional<Divided> Divide(const DigitForm& a, int64_t c) {
   std::vector<DigitTerm> quotient, remainder;
   for (const DigitTerm& t : a.terms) {
+    if (t.stride == INT64_MIN) return std::nullopt;  // std::gcd takes absolute values
     // Whole periods of c / gcd steps are multiples of c.
     int64_t period = c / std::gcd(t.stride, c);
     DigitTerm low, high;
@@ -183,7 +189,7 @@ std::optional<Divided> Divide(const DigitForm& a, int64_t c) {
     }
   }
   int64_t q = FloorDivide(a.base, c);
-  Maybe whole = Tidy(q, std::move(quotient)), rest = Tidy(a.base - q * c, std::move(remainder));
+  Maybe whole = Tidy(q, std::move(quotient)), rest = Tidy(Rest(a.base, q, c), std::move(remainder));
   if (!whole || !rest || rest->low < 0 || rest->high >= c) return std::nullopt;
   return Divided{*whole, *rest};
 }

@@ -74,8 +74,10 @@ LayoutMap ReadDigits(const MixedRadixMapNode& m, const RecoveryPlan& plan) {
     }
     for (size_t d : group.digits) {
       int64_t stride = plan.Stride(m, d, group.output), extent = plan.digits[d].extent;
-      digit[d] = to.Mod(to.Div(rest, std::abs(stride)), extent);
-      rest = to.Mod(rest, std::abs(stride));
+      // No codomain holds two places 2^63 apart, so what stands for that stride is not used.
+      int64_t size = stride == INT64_MIN ? INT64_MAX : std::abs(stride);
+      digit[d] = to.Mod(to.Div(rest, size), extent);
+      rest = to.Mod(rest, size);
       if (stride < 0) digit[d] = to.Binary(IndexOp::kSub, to.Const(extent - 1), digit[d]);
       known[d] = 1;
     }
