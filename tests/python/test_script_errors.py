@@ -119,7 +119,7 @@ CASES = [
         "attribute written under a branch",
         "if n < 3:\n    state.at = 1",
         """
-        [python-state-in-block] the attribute 'at' of a Python object is set inside a run-time block
+        [python-state-in-block] the attribute 'at' of a Python object is changed inside a run-time block
           at <kernel>:6:9
               6 |         state.at = 1
                           ^^^^^^^^

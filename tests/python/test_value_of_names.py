@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tirx
+from tirx.errors import ScriptError
 from tirx.script import from_source
 
 HEAD = """
@@ -84,3 +85,81 @@ def test_views_and_regions_stay_where_they_were_made():
             "A[0] = v[1]", "Tx.copy(r[:], part)", "A[1] = r[0]"]  # fmt: skip
     run(body, a)
     assert a[:2].tolist() == [4, 3]
+
+
+KEPT = {
+    "append": ["l = []", "l.append(A[1])", "l.extend([A[2] * 2])", "A[1] = 50", "A[2] = 60", "A[0] = l[0] + l[1]"],
+    "insert": ["l = [1]", "l.insert(0, A[1])", "A[1] = 50", "A[0] = l[0]"],
+    "plus": ["l = [A[1]] + [A[2]]", "l += [A[3]]", "A[1] = A[2] = A[3] = 9", "A[0] = l[0] + 2 * l[1] + 3 * l[2]"],
+    "dict()": ["d = dict(a=A[1])", "d.update(b=A[2])", "A[1] = A[2] = 9", 'A[0] = d["a"] * d["b"]'],
+    "zip": ["l = list(zip([A[1]], (A[2],)))", "A[1] = A[2] = 9", "A[0] = l[0][0] - l[0][1]"],
+    "helper": ["t = pair(A[1])", "A[1] = 50", "A[0] = t[0] * t[1]"],
+    "object": ["b = Bag()", "b.put(A[1])", "A[1] = 50", "A[0] = b.x"],
+    "constructor": ["b = Bag(A[1])", "A[1] = 50", "A[0] = b.x"],
+}  # fmt: skip
+
+
+class Bag:
+    def __init__(self, x=0):
+        self.x = x
+
+    def put(self, x):
+        self.x = x
+
+
+def pair(x):
+    return x, x + 1
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_functions_of_python_are_given_values(name):
+    names = {"pair": pair, "Bag": Bag}
+    start = [5, 6, 2, 4, 0, 0, 0, 0]
+    a, expect = np.array(start, np.int32), list(start)
+    exec("\n".join(KEPT[name]), {"A": expect, **names})
+    text = HEAD + "".join(f"    {line}\n" for line in KEPT[name])
+    tirx.compile(from_source(text, names=names), "cuda/sm_90a", mode="simulate")(a)
+    assert a.tolist() == expect
+
+
+@pytest.mark.parametrize("change", ["l.append(A[1])", "l.pop()", "d.update(a=1)", 'd.pop("a")', "l[0] = 1"])
+@pytest.mark.parametrize("block", ["if A[0] > 3:", "for i in range(4):"])
+def test_containers_do_not_change_at_run_time(block, change):
+    with pytest.raises(ScriptError) as e:
+        run(["l = [1]", 'd = {"a": 0}', block, f"    {change}"], np.zeros(8, np.int32))
+    assert e.value.code == "python-state-in-block" and change in str(e.value)
+
+
+def test_a_container_of_the_block_is_its_own():
+    a = np.array([5, 1, 2, 3, 0, 0, 0, 0], np.int32)
+    body = ["for i in range(3):", "    l = []", "    l.append(A[i + 1])", "    with T.thread():", "        l.append(i)",
+            "    l[1] = l[1] + 1", "    A[i + 4] = l[0] * 10 + l[1]"]  # fmt: skip
+    run(body, a)
+    assert a[4:7].tolist() == [11, 22, 33]
+
+
+def test_numpy_scalars_are_constants():
+    a = np.zeros(8, np.int32)
+    text = HEAD + "    A[0] = k\n    A[1] = A[0] + int(k)\n"
+    tirx.compile(from_source(text, names={"k": np.int64(3)}), "cuda/sm_90a", mode="simulate")(a)
+    assert a[:2].tolist() == [3, 6]
+
+
+def test_displays_in_an_inline_function_that_is_an_argument():
+    a = np.array([5, 6, 2, 4, 0, 0, 0, 0], np.int32)
+    body = [
+        "@T.inline",
+        "def g(x):",
+        "    l = [A[0]]",
+        "    A[0] = 50",
+        "    return l[0] + x",
+        "A[2] = T.max(g(1), 0)",
+    ]
+    run(body, a)
+    assert a[2] == 6
+
+
+def test_calls_are_looked_into():
+    a = np.array([5, 6, 2, 4, 0, 0, 0, 0], np.int32)
+    run(["l = [T.max(T.min(A[0], 7), A[1])]", "A[0] = A[1] = 50", "A[2] = l[0]"], a)
+    assert a[2] == 6

@@ -13,7 +13,8 @@ from .. import _ffi_api as _api
 from ..errors import ScriptError, TirxError, TypeMismatch
 from ..ir import Buffer, BufferLoad, BufferRegion, FloatImm, IntImm, PrimExpr, Var
 from . import index as ix
-from .freeze import DISPLAYS, frozen, frozen_deep, frozen_region
+from .expr import refuse_python_mutation
+from .freeze import frozen, frozen_region
 from .operators import binary, python_failure
 from .scope import Scalar
 from .subscript import buffer_subscript, index_nodes
@@ -37,8 +38,6 @@ def _assign(ev, n):
     value = evaluate(ev, n.value)
     builder.hint = None
     builder.node = n
-    if type(n.value) in DISPLAYS and kind is not ast.Tuple and kind is not ast.List:
-        value = frozen_deep(builder, value)
     for target in n.targets:
         assign(ev, target, value, n)
     if builder.fresh:
@@ -137,9 +136,7 @@ def assign(ev, target, value, node):
     elif kind is ast.Attribute:
         assign_attribute(ev, target, value, node)
     elif kind in (ast.Tuple, ast.List):
-        # All values are taken before the first target changes, as in Python.
-        values = list(ev.unpack(target, value))
-        for t, v in zip(target.elts, [*values[:1], *(frozen(ev.builder, v) for v in values[1:])]):
+        for t, v in zip(target.elts, ev.unpack(target, value)):
             assign(ev, t, v, node)
     else:
         raise unsupported(ev, target)
@@ -251,7 +248,7 @@ def assign_item(ev, target, value, node):
         value = value if isinstance(value, PrimExpr) else ix.as_value(value, ev.span(node.value))
         return ev.builder.emit(_api.BufferStore(obj, value, keys, span))
     key = evaluate(ev, target.slice)
-    refuse_python_mutation(ev, target, "an item of a Python object")
+    refuse_python_mutation(ev, target, "an item of a Python object", obj)
     try:
         obj[key] = frozen(ev.builder, value)
     except TirxError:
@@ -280,16 +277,3 @@ def assign_attribute(ev, target, value, node):
         setattr(obj, target.attr, value)
     except Exception as error:
         raise python_failure(error, ev.span(target)) from error
-
-
-def refuse_python_mutation(ev, target, what):
-    """Python state changed under a run-time branch would be changed on both paths."""
-    if ev.builder.runtime:
-        raise ScriptError(
-            f"{what} is set inside a run-time block",
-            code="python-state-in-block",
-            span=ev.span(target),
-            found="a change while parsing that would not depend on the branch or loop",
-            required="a change outside of run-time `if`, `for` and `while`",
-            hint="keep run-time state in a scalar: T.local_scalar(dtype), or `x: T.int32 = ...`",
-        )

@@ -32,7 +32,7 @@ class Builder:
     __slots__ = (
         "stmts", "stack", "source", "node", "hint", "fresh", "runtime", "params", "buffers",
         "symbols", "attrs", "entry", "needs_entry", "shapes", "ifs", "inlines", "evaluator",
-        "past_end", "pointers",
+        "past_end", "pointers", "born", "arguments",
     )  # fmt: skip
 
     def __init__(self, source):
@@ -40,6 +40,8 @@ class Builder:
         self.source, self.node, self.hint, self.fresh = source, source.node, None, []
         self.runtime, self.inlines, self.evaluator = 0, 0, None
         self.pointers = set()  # variables that hold an address which the program computed
+        self.born = {}  # id of a Python container -> (it, the statement list and run-time depth of its creation)
+        self.arguments = False  # inside the arguments of a call
         self.past_end = False  # inside the arguments of a call with oob=
         self.params, self.buffers, self.symbols = [], [], {}
         self.attrs, self.shapes = {}, {}
@@ -65,6 +67,19 @@ class Builder:
         body = _api.SeqStmt(self.stmts, self.span(node))
         self.stmts = self.stack.pop()
         return body
+
+    def note(self, container):
+        """Remember where a Python container was made, and return it."""
+        self.born[id(container)] = (container, self.stmts, self.runtime)
+        return container
+
+    def is_local(self, container) -> bool:
+        """Whether a container was made in the innermost run-time block, so that it can change there: every execution
+        of the block begins with a new one."""
+        _, stmts, runtime = self.born.get(id(container), (None, None, 0))
+        if runtime != self.runtime:
+            return False
+        return self.stmts is stmts or any(open_list is stmts for open_list in self.stack)
 
     def name(self, default: str) -> str:
         """The name for a single new definition: the assignment's target, else `default`."""

@@ -107,8 +107,9 @@ def _loops(ev, node):
         return _range_with_step(value) if func is range else value
     lower, upper = node.args if len(node.args) == 2 else (None, node.args[0])
     lo, count = bounds(ev, lower, upper, place="bound a loop")
+    before, ev.builder.arguments = ev.builder.arguments, True
     options = {k.arg: evaluate(ev, k.value) for k in node.keywords}
-    ev.builder.node = node
+    ev.builder.arguments, ev.builder.node = before, node
     return python_call(ev, node, partial(Loops.single, kind, lo, count, **options))
 
 

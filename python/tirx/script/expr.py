@@ -10,6 +10,7 @@ import ast
 from ..errors import ScriptError, TirxError
 from ..ir import Buffer, PrimExpr, PrimFunc
 from . import index as ix
+from .freeze import CONTAINERS, displayed, frozen_deep, may_keep, mutates_container
 from .operators import python_call, python_failure, truth
 from .scope import MISSING, Scalar, nearest, plain
 from .tables import EXPR, handles_expr
@@ -61,11 +62,13 @@ def _no_attribute(value, n):
 @handles_expr(ast.Call)
 def _call(ev, n):
     func = EXPR[type(n.func)](ev, n.func)
-    before = ev.builder.past_end
-    ev.builder.past_end = before or any(k.arg == "oob" for k in n.keywords)
+    builder = ev.builder
+    before = builder.past_end, builder.arguments
+    builder.past_end = before[0] or any(k.arg == "oob" for k in n.keywords)
+    builder.arguments = True
     args, kwargs = _arguments(ev, n)
-    ev.builder.past_end = before
-    ev.builder.node = n
+    builder.past_end, builder.arguments = before
+    builder.node = n
     return invoke(ev, n, func, args, kwargs)
 
 
@@ -106,6 +109,12 @@ def invoke(ev, node, func, args, kwargs):
         func = _ON_IR[func]
     elif isinstance(func, PrimFunc):
         raise called_prim_func(func, ev.span(node))
+    elif may_keep(func):
+        if mutates_container(func):
+            what = f"a Python {type(func.__self__).__name__}"
+            refuse_python_mutation(ev, node, what, func.__self__)
+        args = [frozen_deep(ev.builder, a) for a in args]
+        kwargs = {k: frozen_deep(ev.builder, v) for k, v in kwargs.items()}
     try:
         result = func(*args, **kwargs)
     except (TirxError, RecursionError, MemoryError):
@@ -114,7 +123,22 @@ def invoke(ev, node, func, args, kwargs):
         raise python_failure(error, ev.span(node), func) from error
     if ev.builder.node is not node:
         ev.builder.node = node
-    return result
+    made = any(func is kind for kind in CONTAINERS)
+    return ev.builder.note(result) if made else result
+
+
+def refuse_python_mutation(ev, target, what, container=None):
+    """Python state changed under a run-time branch would be changed on both paths. A container that was made in the same
+    block is new in every execution of it."""
+    if ev.builder.runtime and not (container is not None and ev.builder.is_local(container)):
+        raise ScriptError(
+            f"{what} is changed inside a run-time block",
+            code="python-state-in-block",
+            span=ev.span(target),
+            found="a change while parsing that would not depend on the branch or loop",
+            required="a change outside of run-time `if`, `for` and `while`",
+            hint="keep run-time state in a scalar: T.local_scalar(dtype), or `x: T.int32 = ...`",
+        )
 
 
 def _is_builtin_on_ir(func, args):
@@ -149,24 +173,24 @@ def elements(ev, nodes):
 
 @handles_expr(ast.Tuple)
 def _tuple(ev, n):
-    return tuple(elements(ev, n.elts))
+    return tuple(_list(ev, n))
 
 
 @handles_expr(ast.List)
 def _list(ev, n):
-    return elements(ev, n.elts)
+    return ev.builder.note([displayed(ev.builder, v) for v in elements(ev, n.elts)])
 
 
 @handles_expr(ast.Set)
 def _set(ev, n):
-    return python_call(ev, n, set, elements(ev, n.elts))
+    return ev.builder.note(python_call(ev, n, set, _list(ev, n)))
 
 
 @handles_expr(ast.Dict)
 def _dict(ev, n):
-    out = {}
+    out = ev.builder.note({})
     for key, value in zip(n.keys, n.values):
-        item = EXPR[type(value)](ev, value)
+        item = displayed(ev.builder, EXPR[type(value)](ev, value))
         if key is None:
             out.update(_mapping(ev, value, item))
         else:
@@ -242,13 +266,13 @@ def _with_names(ev, generators, run):
 
 @handles_expr(ast.ListComp)
 def _list_comp(ev, n):
-    leaf = lambda: EXPR[type(n.elt)](ev, n.elt)  # noqa: E731
-    return _with_names(ev, n.generators, lambda: list(_comprehend(ev, n.generators, leaf)))
+    leaf = lambda: displayed(ev.builder, EXPR[type(n.elt)](ev, n.elt))  # noqa: E731
+    return _with_names(ev, n.generators, lambda: ev.builder.note(list(_comprehend(ev, n.generators, leaf))))
 
 
 @handles_expr(ast.SetComp)
 def _set_comp(ev, n):
-    return python_call(ev, n, set, _list_comp(ev, n))
+    return ev.builder.note(python_call(ev, n, set, _list_comp(ev, n)))
 
 
 EXPR[ast.GeneratorExp] = _list_comp
@@ -256,7 +280,10 @@ EXPR[ast.GeneratorExp] = _list_comp
 
 @handles_expr(ast.DictComp)
 def _dict_comp(ev, n):
-    leaf = lambda: (EXPR[type(n.key)](ev, n.key), EXPR[type(n.value)](ev, n.value))  # noqa: E731
+    value = lambda: displayed(ev.builder, EXPR[type(n.value)](ev, n.value))  # noqa: E731
+    leaf = lambda: (EXPR[type(n.key)](ev, n.key), value())  # noqa: E731
     return _with_names(
-        ev, n.generators, lambda: python_call(ev, n, dict, list(_comprehend(ev, n.generators, leaf)))
+        ev,
+        n.generators,
+        lambda: ev.builder.note(python_call(ev, n, dict, list(_comprehend(ev, n.generators, leaf)))),
     )

@@ -1,12 +1,14 @@
 """Values as they are now. An IR value that reads memory is a formula: used later, it would read what is there then.
 
-Python takes values when a statement runs, so what a kernel keeps in a list, an attribute, a view or a parameter
-is bound to a let there. A mutable scalar made by the same statement (T.local_scalar) stays a reference to it.
+Python takes values when a statement runs, so what a kernel keeps in a list, an attribute, a view or a parameter, or
+hands to a Python function that may keep it, is bound to a let there. A mutable scalar made by the same statement
+(T.local_scalar) stays a reference to it, and the arguments of T and Tx are formulas (annotations keep them).
 """
 
 from __future__ import annotations
 
-import ast
+from collections import deque
+from types import BuiltinMethodType, FunctionType, MethodType
 
 from .. import _ffi_api as _api
 from ..ir import (
@@ -26,7 +28,6 @@ _CHILDREN = {
     Binary: ("a", "b"), Not: ("a",), Select: ("cond", "true_value", "false_value"), Cast: ("value",),
     Ramp: ("base", "stride"), Broadcast: ("value",),
 }  # fmt: skip
-DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
 def reads_memory(value) -> bool:
@@ -36,15 +37,15 @@ def reads_memory(value) -> bool:
         e = stack.pop()
         if isinstance(e, Call):
             if e.op == "tx.address_of":  # the address of a place, not what is in it
-                stack += e.args[0].indices
+                stack.extend(e.args[0].indices)
                 continue
             if not _api.is_pure_intrinsic(e.op):
                 return True
-            stack += e.args
+            stack.extend(e.args)  # `+=` would ask the FFI array, and become one
         elif isinstance(e, BufferLoad):
             return True
         else:
-            stack += [getattr(e, f) for f in _CHILDREN.get(type(e), ())]
+            stack.extend(getattr(e, f) for f in _CHILDREN.get(type(e), ()))
     return False
 
 
@@ -64,6 +65,11 @@ def frozen(builder, value, name="value"):
     if var.dtype == "handle":
         builder.pointers.add(var)
     return var
+
+
+def displayed(builder, value):
+    """An element of a display: frozen, but in the arguments of a call the callee decides."""
+    return value if builder.arguments else frozen(builder, value)
 
 
 def frozen_region(builder, region):
@@ -86,3 +92,32 @@ def frozen_deep(builder, value):
     if type(value) is dict:
         return {k: frozen_deep(builder, v) for k, v in value.items()}
     return value
+
+
+CONTAINERS = (list, dict, set, deque)
+_MAKERS = (list, tuple, set, frozenset, dict, zip, enumerate, reversed, map, filter, sorted)
+_MUTATORS = {
+    "add", "append", "appendleft", "clear", "discard", "extend", "extendleft", "insert", "pop", "popitem",
+    "popleft", "remove", "reverse", "setdefault", "sort", "update",
+}  # fmt: skip
+
+
+def mutates_container(func) -> bool:
+    """Whether `func` is a method that changes a Python list, dict, set or deque."""
+    if not isinstance(func, BuiltinMethodType) or func.__name__ not in _MUTATORS:
+        return False
+    return isinstance(func.__self__, CONTAINERS)
+
+
+def may_keep(func) -> bool:
+    """Whether `func` is Python's or the user's, and may keep its arguments beyond the call: methods and constructors of
+    containers, and functions and classes from outside of this package."""
+    if isinstance(func, BuiltinMethodType):
+        return isinstance(func.__self__, CONTAINERS)
+    if any(func is make for make in _MAKERS):
+        return True
+    if isinstance(func, type):
+        return func.__module__.split(".")[0] not in ("builtins", "tirx")
+    if isinstance(func, (FunctionType, MethodType)):
+        return (func.__module__ or "").split(".")[0] != "tirx"
+    return False

@@ -244,6 +244,8 @@ def as_value(value, span):
     """`value` as something an expression can be made of; an error that says what it is otherwise."""
     if isinstance(value, (PrimExpr, int, float, str)):
         return value
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):  # a NumPy scalar
+        return value.item()
     raise not_a_value(value, span)
 
 

@@ -55,6 +55,7 @@ class Inline:
 
     def _run(self, builder, ev):
         saved = builder.source, builder.node, builder.hint, builder.evaluator
+        context = builder.arguments, builder.past_end
         builder.inlines += 1
         if builder.inlines > 64:
             raise ScriptError(
@@ -65,6 +66,7 @@ class Inline:
                 hint="an inline function is expanded while parsing; recursion must end on Python values",
             )
         builder.source, builder.hint, builder.evaluator = ev.source, None, ev
+        builder.arguments = builder.past_end = False
         try:
             ev.body(ev.source.node.body)
         except TirxError as error:
@@ -74,6 +76,7 @@ class Inline:
             raise
         finally:
             builder.source, builder.node, builder.hint, builder.evaluator = saved
+            builder.arguments, builder.past_end = context
             builder.inlines -= 1
         return frozen_deep(builder, ev.result)
 
