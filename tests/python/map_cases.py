@@ -2,13 +2,12 @@
 
 import itertools
 import os
-import random
 
 from layout_cases import refused
 
 from tirx.layout import maps as M
 
-SEED = int(os.environ.get("TIRX_FUZZ_SEED", "0")) or random.SystemRandom().randrange(1 << 30)
+SEED = int(os.environ.get("TIRX_FUZZ_SEED", "5"))
 
 
 def points(extents):

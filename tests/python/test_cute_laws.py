@@ -51,7 +51,7 @@ from tirx.layout.cute import (
     zipped_divide,
 )
 
-SEED = int(os.environ.get("TIRX_FUZZ_SEED", random.randrange(1 << 30)))
+SEED = int(os.environ.get("TIRX_FUZZ_SEED", "4"))
 
 
 # --- the sweep: rank-3 A with extents 2..5 and strides that never merge, every n:r with n <= 12 inside A -------

@@ -11,7 +11,7 @@ from layout_cases import refused
 from tirx.layout import maps as M
 from tirx.layout.symbolic import Index
 
-SEED = int(os.environ.get("TIRX_FUZZ_SEED", "0")) or random.SystemRandom().randrange(1 << 30)
+SEED = int(os.environ.get("TIRX_FUZZ_SEED", "5"))
 
 
 @pytest.fixture
