@@ -25,7 +25,7 @@ STAGES = ("parsed", "tile", "native", "cuda", "ptx", "sass")
 
 def main(argv=None) -> int:
     """Entry point; returns the exit status: 0 good, 1 the kernel or the machine is at fault, 2 bad usage."""
-    args = _parser().parse_args(argv)
+    args = _parser().parse_args(_joined(sys.argv[1:] if argv is None else list(argv)))
     try:
         status = args.action(args)
         sys.stdout.flush()
@@ -171,6 +171,12 @@ def _add_layout(parser):
     from .layout.show import command
 
     command.add_arguments(parser)
+
+
+def _joined(argv):
+    from .layout.show import command
+
+    return command.joined(argv) if argv[:1] == ["layout"] else argv
 
 
 def _layout(args):

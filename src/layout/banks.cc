@@ -273,8 +273,7 @@ AccessWidth WidestAccess(const Layout& layout, const Shape& shape, int64_t dim, 
   }
   c.AtMost(aligned, "alignment " + std::to_string(align_bytes));
   ConstrainBySteps(Form::Of(TileOf(layout)), shape, at, prover, &c);
-  auto* swizzle = layout.as<ComposeLayoutNode>();
-  if (swizzle && swizzle->swizzle_len > 0) {
+  if (auto* swizzle = SwizzleOf(layout)) {
     int64_t granule = int64_t{1} << swizzle->per_element;
     c.AtMost(granule, "swizzle granule of " + std::to_string(granule) + " elements");
   }

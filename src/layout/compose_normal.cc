@@ -1,5 +1,5 @@
 /*!
- * The normal form of swizzled layouts.
+ * The normal form of swizzled layouts, and of a selection of their elements.
  *
  * One placement may have several forms: a swizzle whose row bits are constant is a tile with reversed
  * digits, two swizzles agree below the first row on which they part. Each swizzle f is its own inverse, so
@@ -34,11 +34,14 @@ struct Parameters {
   }
 };
 
-/*! All places of a static swizzled layout: per element the coordinates of `axes` (m first; its value is
- * not used), and the addresses of the replicas on m. */
+using Index = std::function<int64_t(int64_t)>;
+
+/*! The places of `size` elements of a static swizzled layout, the y-th being index(y): per element
+ *  the coordinates of `axes` (m first; its value is not used), and the addresses of the replicas. */
 class Table {
  public:
-  Table(const Form& tile, const Parameters& f) : tile_(tile), size_(tile.Size().value()) {
+  Table(const Form& tile, const Parameters& f, int64_t size, const Index& index)
+      : tile_(tile), size_(size) {
     axes_.push_back(kMemoryAxis);
     for (const Step& s : tile.shard) {
       if (std::find(axes_.begin(), axes_.end(), s.axis) == axes_.end()) axes_.push_back(s.axis);
@@ -49,7 +52,7 @@ class Table {
     auto sums = ReplicaSums(on_m);
     if (!sums) CheckNormal(on_m);
     CheckSize(static_cast<int64_t>(sums->size()));
-    Fill(f, *sums);
+    Fill(f, *sums, index);
   }
 
   /*! The tile of f o L, when that is a TileLayout. */
@@ -85,13 +88,13 @@ class Table {
         .Hint("`equivalent` compares layouts of one swizzle of any size")
         .Throw();
   }
-  void Fill(const Parameters& f, const std::vector<int64_t>& sums) {
+  void Fill(const Parameters& f, const std::vector<int64_t>& sums, const Index& index) {
     copies_ = sums.size();
     Prover prover;
     for (int64_t x = 0; x < size_; ++x) {
       Accumulator at;
       for (AxisId axis : axes_) at.Mention(axis);
-      AddDigits(tile_.shard, x, prover, &at);
+      AddDigits(tile_.shard, index(x), prover, &at);
       for (const auto& entry : at.entries()) others_.push_back(entry.second.value());
       int64_t m = CheckedAdd(at.entries()[0].second.value(), tile_.OffsetOn(kMemoryAxis).value());
       for (int64_t r : sums) addresses_.push_back(f.Address(CheckedAdd(m, r)));
@@ -123,10 +126,11 @@ class Table {
 
 }  // namespace
 
-Layout NormalCompose(const ComposeLayoutNode& c) {
+std::optional<Layout> ComposeOfElements(const ComposeLayoutNode& c, int64_t size,
+                                        const Index& index) {
   Form tile = Form::Of(c.tile);
   Parameters given{c.per_element, c.swizzle_len, c.atom_len};
-  Table table(tile, given);
+  Table table(tile, given, size, index);
   Prover prover;
   auto found = [&](const Parameters& f) -> std::optional<TileLayout> {
     auto form = table.TileUnder(f);
@@ -142,7 +146,13 @@ Layout NormalCompose(const ComposeLayoutNode& c) {
       }
     }
   }
-  return GetRef<ComposeLayout>(&c);  // beyond 62 bits
+  return std::nullopt;
+}
+
+Layout NormalCompose(const ComposeLayoutNode& c) {
+  int64_t size = Form::Of(c.tile).Size().value();
+  auto found = ComposeOfElements(c, size, [](int64_t x) { return x; });
+  return found ? *found : GetRef<ComposeLayout>(&c);  // beyond 62 bits
 }
 
 }  // namespace layout

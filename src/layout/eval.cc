@@ -142,7 +142,7 @@ PrimExpr SizeOn(const Layout& layout, const ffi::String& axis) {
 PrimExpr Span(const Layout& layout, const ffi::String& axis, Facts facts) {
   Form f = Form::Of(TileOf(layout));
   AxisId id = FindAxis(axis);
-  if (auto* c = layout.as<ComposeLayoutNode>(); c && id == kMemoryAxis) {
+  if (auto* c = SwizzleOf(layout); c && id == kMemoryAxis) {
     return SwizzledSpan(*c, f, facts).expr();
   }
   Prover prover(facts);

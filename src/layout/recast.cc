@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "steps.h"
+#include "swizzle.h"
 
 namespace tirx {
 namespace layout {
@@ -111,7 +112,7 @@ int64_t PowerOfTwoIn(int64_t n, int64_t cap) { return n == 0 ? cap : std::min(ca
 Layout Unpack(const Layout& layout, int64_t num, Facts facts) {
   CheckCount(num);
   if (num == 1) return layout;
-  auto* c = layout.as<ComposeLayoutNode>();
+  auto* c = SwizzleOf(layout);
   if (!c) return UnpackForm(Form::Of(TileOf(layout)), num).ToLayout();
   return ComposeLayout(c->per_element + SwizzleShift(*c, num), c->swizzle_len, c->atom_len,
                        UnpackForm(Form::Of(c->tile), num).ToLayout());
@@ -121,13 +122,13 @@ Layout Pack(const Layout& layout, int64_t num, Facts facts) {
   CheckCount(num);
   if (num == 1) return layout;
   Prover prover(facts);
-  auto* c = layout.as<ComposeLayoutNode>();
+  auto* c = SwizzleOf(layout);
   if (!c) return PackForm(Form::Of(TileOf(layout)), num, prover).ToLayout();
   int shift = SwizzleShift(*c, num);
-  if (c->swizzle_len > 0 && shift > c->per_element) {
+  if (shift > c->per_element) {
     ThrowNotPackable(num, "swizzle chunks of " + std::to_string(1 << c->per_element));
   }
-  return ComposeLayout(std::max(0, c->per_element - shift), c->swizzle_len, c->atom_len,
+  return ComposeLayout(c->per_element - shift, c->swizzle_len, c->atom_len,
                        PackForm(Form::Of(c->tile), num, prover).ToLayout());
 }
 
@@ -196,8 +197,8 @@ int64_t ContiguousRun(const Layout& layout, const Shape& shape, int64_t dim, int
   int64_t v = PowerOfTwoIn(prover.Divisor(run.extent), std::bit_floor(uint64_t(limit)));
   ChangeAxis(&f, kMemoryAxis, *inner,
              [&](Num* n, const std::string&) { v = PowerOfTwoIn(prover.Divisor(*n), v); });
-  auto* c = layout.as<ComposeLayoutNode>();
-  return c && c->swizzle_len > 0 ? std::min(v, int64_t{1} << c->per_element) : v;
+  auto* c = SwizzleOf(layout);
+  return c ? std::min(v, int64_t{1} << c->per_element) : v;
 }
 
 }  // namespace layout

@@ -6,7 +6,8 @@
  * iters further out; the outermost iter takes any start. A static box that crosses a boundary
  * anywhere else is a layout only when y -> D(b + y) - D(b) is a mixed-radix map, which is decided
  * exactly by reading its iters off its values (radix.h). So is a static box of a shape that does not
- * group the iters.
+ * group the iters. Under a swizzle the same is asked of the swizzled addresses: a box of them may be a
+ * layout where the same box of the tile is none.
  */
 #include <tirx/support/diag.h>
 
@@ -14,6 +15,7 @@
 
 #include "radix.h"
 #include "steps.h"
+#include "swizzle.h"
 
 namespace tirx {
 namespace layout {
@@ -230,20 +232,40 @@ std::vector<Step> SliceSteps(const std::vector<Step>& steps, const std::vector<N
   return out;
 }
 
+/*! A static box of a swizzled layout, read off its swizzled addresses; or nothing. */
+std::optional<Layout> ReadSwizzledBox(const ComposeLayoutNode& c, const std::vector<Num>& shape,
+                                      const std::vector<Box>& boxes) {
+  Form f = Form::Of(c.tile);
+  bool fits = f.IsStatic() && AllStatic(f.shard, shape, boxes);
+  if (!fits || f.Size().value() != Product(shape).value()) return std::nullopt;
+  int64_t n = 1;
+  for (const Box& b : boxes) n = CheckedMul(n, b.extent.value());
+  if (n > kMaxCrossing) return std::nullopt;
+  return ComposeOfElements(c, n, [&](int64_t y) { return IndexOf(y, shape, boxes); });
+}
+
 }  // namespace
 
 Layout Slice(const Layout& layout, const Shape& shape, const ffi::Array<Range>& region,
              Facts facts) {
-  return OnTile(layout, [&](Form f) {
-    Prover prover(facts);
-    std::vector<Num> extents = ToNums(shape);
-    std::vector<Box> boxes = CheckedBoxes(extents, region, prover);
+  Prover prover(facts);
+  std::vector<Num> extents = ToNums(shape);
+  std::vector<Box> boxes = CheckedBoxes(extents, region, prover);
+  auto of_tile = [&](Form f) {
     Accumulator start;
     f.shard = SliceSteps(f.shard, extents, boxes, prover, &start);
     if (f.shard.empty()) f.shard.push_back({1, 1, kMemoryAxis});
     for (const auto& [axis, value] : start.entries()) f.AddOffset(axis, prover.Simplify(value));
     return f;
-  });
+  };
+  auto* swizzle = SwizzleOf(layout);
+  try {
+    return OnTile(layout, of_tile);
+  } catch (const ffi::Error&) {
+    if (!swizzle) throw;
+    if (auto whole = ReadSwizzledBox(*swizzle, extents, boxes)) return *whole;
+    throw;
+  }
 }
 
 }  // namespace layout

@@ -7,6 +7,11 @@
 namespace tirx {
 namespace layout {
 
+const ComposeLayoutNode* SwizzleOf(const Layout& layout) {
+  auto* c = layout.as<ComposeLayoutNode>();
+  return c && c->swizzle_len > 0 ? c : nullptr;
+}
+
 int64_t SwizzlePeriod(const ComposeLayoutNode& c) {
   return int64_t{1} << (c.per_element + c.swizzle_len + c.atom_len);
 }

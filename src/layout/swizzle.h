@@ -5,11 +5,16 @@
 #define TIRX_LAYOUT_SWIZZLE_H_
 #include <tirx/layout/ops.h>
 
+#include <functional>
+#include <optional>
+
 #include "form.h"
 
 namespace tirx {
 namespace layout {
 
+/*! The layout as a swizzle; null for a TileLayout, and for swizzle_len 0, which moves nothing. */
+const ComposeLayoutNode* SwizzleOf(const Layout& layout);
 /*! f keeps every aligned block of this many elements in place: 2^(M + B + S). */
 int64_t SwizzlePeriod(const ComposeLayoutNode& c);
 int64_t SwizzleAddress(const ComposeLayoutNode& c, int64_t m);
@@ -22,6 +27,10 @@ Num SwizzledSpan(const ComposeLayoutNode& c, const Form& tile, Facts facts);
 
 /*! The normal form of a static swizzled layout: see compose_normal.cc. */
 Layout NormalCompose(const ComposeLayoutNode& c);
+/*! The layout whose element y is element index(y) of a static swizzled layout, for y < size; nothing
+ *  when that is no TileLayout under a swizzle of at most as many bits. */
+std::optional<Layout> ComposeOfElements(const ComposeLayoutNode& c, int64_t size,
+                                        const std::function<int64_t(int64_t)>& index);
 
 }  // namespace layout
 }  // namespace tirx

@@ -74,8 +74,7 @@ void CheckWholePeriods(const ComposeLayoutNode& c, const Form& added, Prover& pr
 
 Layout SumWith(const Layout& right, const Form& left, const std::vector<Num>& left_shape,
                const std::vector<Num>& right_shape, Prover& prover) {
-  auto* c = right.as<ComposeLayoutNode>();
-  if (c && c->swizzle_len > 0) CheckWholePeriods(*c, left, prover);
+  if (auto* c = SwizzleOf(right)) CheckWholePeriods(*c, left, prover);
   return OnTile(right,
                 [&](const Form& r) { return Sum(left, left_shape, r, right_shape, prover); });
 }

@@ -207,16 +207,16 @@ std::optional<TileLayout> AsLayout(const std::optional<Form>& f, Prover& prover)
 
 /*! Both unswizzled, or both under one swizzle. */
 void CheckSameSwizzle(const Layout& a, const Layout& b) {
-  auto* x = a.as<ComposeLayoutNode>();
-  auto* y = b.as<ComposeLayoutNode>();
+  auto* x = SwizzleOf(a);
+  auto* y = SwizzleOf(b);
   bool same = (!x && !y) || (x && y && x->per_element == y->per_element &&
                              x->swizzle_len == y->swizzle_len && x->atom_len == y->atom_len);
   if (!same) ThrowMixedSwizzles(a, b);
 }
 
 bool WholePeriods(const Layout& swizzled, const Form& added, Prover& prover) {
-  auto* c = swizzled.as<ComposeLayoutNode>();
-  if (!c || c->swizzle_len == 0) return true;
+  auto* c = SwizzleOf(swizzled);
+  if (!c) return true;
   auto whole = [&](AxisId axis, const Num& n) {
     return axis != kMemoryAxis || prover.Divides(SwizzlePeriod(*c), n);
   };
@@ -269,7 +269,7 @@ std::optional<Form> SpansOfInner(const Undo& undo, const Form& outer, const Layo
                                  Prover& prover) {
   Form unit;
   unit.shard = undo.Digits(1);
-  auto* c = tiled.as<ComposeLayoutNode>();
+  auto* c = SwizzleOf(tiled);
   if (c) unit.AddOffset(kMemoryAxis, undo.sum().OffsetOn(kMemoryAxis));
   for (AxisId axis : ReplicaAxes(undo.sum(), outer)) {
     auto reach = c && axis == kMemoryAxis

@@ -3,7 +3,6 @@
 import doctest
 import html
 import itertools
-import json
 import math
 import re
 import xml.etree.ElementTree as ET
@@ -16,9 +15,21 @@ from hypothesis import strategies as st
 from layout_cases import layouts, refused, small_layouts
 
 import tirx
-from tirx import cli
 from tirx.errors import LayoutError
-from tirx.layout import ComposeLayout, Layout, R, S, TileLayout, laneid, mma_shared_layout, placements, warpid
+from tirx.layout import (
+    Axis,
+    ComposeLayout,
+    Layout,
+    R,
+    S,
+    TileLayout,
+    laneid,
+    mma_shared_layout,
+    placements,
+    warpid,
+)
+from tirx.layout.given import DTYPES, bits_of
+from tirx.layout.parsing import parse
 from tirx.layout.show import View, hardware
 from tirx.layout.show.reading import read_layout
 from tirx.layout.show.tables import SHORT, Tables
@@ -128,6 +139,46 @@ def test_what_cannot_be_listed_is_refused():
     assert refused(lambda: TileLayout(S[8:1]).show(shape=(-8, -1))).code == "bad-shape"
     assert refused(lambda: TileLayout(S[8:1]).show(shape=(2.0, 4))).code == "not-an-integer"
     assert refused(lambda: TileLayout(S[8:1]).show(dtype="floaty")).code == "bad-dtype"
+
+
+def test_dtypes_that_do_not_exist():
+    for dtype, near in (
+        ("float17", "float16"),
+        ("bfloat17", "bfloat16"),
+        ("int7", "int"),
+        ("float15x2", "float16"),
+    ):
+        error = refused(lambda d=dtype: TileLayout(S[8:1]).show(dtype=d))
+        assert error.code == "bad-dtype" and near in error.hint
+        assert refused(lambda d=dtype: bits_of(d)).code == "bad-dtype"
+    widths = {
+        "bool": 8,
+        "float8_e4m3fn": 8,
+        "float6_e3m2fn": 6,
+        "float4_e2m1fn": 4,
+        "int4": 4,
+        "bfloat16x2": 32,
+    }
+    assert {d: bits_of(d) for d in widths} == widths
+    assert all(bits_of(d) > 0 for d in DTYPES)
+
+
+def test_a_text_numbers_only_what_it_prints():
+    """Counts and labels need no numbered places, and agree with them."""
+    view = TileLayout(S[(64, 64) : (64, 1)]).show()
+    text = view.text(rows=2, width=0)
+    assert "_numbered" not in view.tables.__dict__ and "rows 2 to 63 left out" in text
+    for case, (text, shape) in CASES.items():
+        tables = Tables(read_layout(text), shape)
+        places, shared = tables.counts
+        assert (places, shared) == (len(tables.places), sum(len(e) > 1 for e in tables.elements)), case
+        for axis in (a.name for a in tables.axes):
+            classes = tables.classes(axis)
+            want = [classes[held[0]] for held in tables.of_element]
+            assert tables.element_classes(axis, tables.size) == want, case
+        assert tables.labels(tables.size // 2) == tables.labels()[: tables.size // 2]
+    far = Tables(TileLayout(S[(2, 2, 2) : (1 << 60, 1 << 62, 0)]))
+    assert far.box >= 1 << 62 and far.counts == (4, 4)
 
 
 def test_shapes_and_dtypes_of_other_packages():
@@ -279,6 +330,11 @@ def test_accesses_that_do_not_exist():
     assert refused(lambda: tile.show(access="mma.m16n8k16.Z")).code == "unknown-layout"
     assert refused(lambda: tile.show(access="S[8:1@laneid]")).code == "size-mismatch"
     assert refused(lambda: tile.show(access="S[8:1@lan]")).code == "unknown-axis"
+    for name in ("diag", "rows16"):
+        error = refused(lambda n=name: tile.show(access=n))
+        assert error.code == "unknown-access" and "row, row16, column, rows8" in error.required
+        assert "--list" in error.required
+    assert "row16" in error.hint
     assert "one linear memory" in TileLayout(S[8 : 1 @ laneid]).show(access="row").text()
     assert "no such access" in TileLayout(S[8:1]).show(access="column").text()
 
@@ -318,12 +374,6 @@ def test_the_examples_of_the_documentation(golden):
     text = page.read_text()
     for image in re.findall(r"!\[[^]]+\]\((.*?)\)", text):
         assert (page.parent / image).exists()
-
-
-def test_the_error_of_the_documentation(capsys):
-    page = (Path(__file__).parents[2] / "docs" / "seeing-layouts.md").read_text()
-    shown = re.search(r'\$ tirx layout "(.*?)"\n(.*?)```', page, re.S)
-    assert run(capsys, shown[1])[2] == shown[2]
 
 
 # ---- names ----
@@ -384,13 +434,21 @@ def test_the_notation_of_the_paper(text):
     [
         ("S[8:4@landid]", "unknown-axis", "landid"),
         ("(8,2):(4@lane,1@wrap)", "unknown-axis", "wrap"),
-        ("S[(8,2):(4,1,2)] + R[2:1]", "stride-count", "S[(8,2):(4,1,2)]"),
-        ("S[8:4] + R[(2,2):1]", "stride-count", "R[(2,2):1]"),
+        ("S[(8,2):(4,1,2)] + R[2:1]", "stride-count", "(4,1,2)"),
+        ("S[8:4] + R[(2,2):1]", "stride-count", "1"),
+        ("S[(8,-4):(1,1)]", "bad-extent", "-4"),
+        ("S[(n,4):(4,1)]", "not-an-integer", "n"),
+        ("S[8:n@laneid]", "not-an-integer", "n"),
+        ("S[(8,4):(4@m@laneid,1)]", "two-axes", "4@m"),
+        ("S[2**3]", "bad-notation", "2**3"),
+        ("S[8:1] - 5", "bad-notation", "S[8:1] - 5"),
+        ("S[+3:1]", "bad-notation", "+3"),
+        ("((2,4),8):((1,2),16)", "bad-notation", "(2,4)"),
         ("S[8.5]", "bad-notation", "8.5"),
         ("S[3:1@]", "bad-notation", "]"),
         ("S[(8,2:(4,1)]", "bad-notation", "]"),
         ("S[8:4] + R[2:1] + 1@m@", "bad-notation", ""),
-        ("S[0:1]", "bad-extent", "S[0:1]"),
+        ("S[0:1]", "bad-extent", "0"),
         ("foo(3)", "bad-notation", "foo(3)"),
         ("__import__('os')", "bad-notation", "__import__('os')"),
         ("S[99999999999999999999:1]", "bad-notation", "99999999999999999999"),
@@ -409,6 +467,22 @@ def test_errors_point_at_their_place(text, code, under):
     line, carets = error.found.split("\n")
     start, stop = carets.index("^"), len(carets)
     assert line == text and (line[start:stop] == under or not under)
+
+
+@pytest.mark.parametrize("text", ["S[8:1] +", "5@", "S[8:1]+5@"])
+def test_a_text_that_ends_too_early_is_marked_at_its_end(text):
+    line, carets = refused(lambda: read_layout(text)).found.split("\n")
+    assert (line, carets) == (text, " " * len(text) + "^")
+
+
+def test_errors_say_what_was_meant():
+    assert "CuteLayout.parse" in refused(lambda: read_layout("((2,4),8):((1,2),16)")).hint
+    assert "takes numbers" in refused(lambda: read_layout("S[(n,4):(4,1)]")).required
+    assert "a number" in refused(lambda: read_layout("S[(8,4):(qq,1)]")).required
+    for make in (lambda: 4 @ Axis.get("m") @ laneid, lambda: parse("S[8:(4@m@laneid)]")):
+        assert refused(make).code == "two-axes" and refused(make).found == "4@m@laneid"
+    assert "2 ** 3 is not layout notation" in refused(lambda: parse("S[2**3]")).found
+    assert "object at" not in str(refused(lambda: TileLayout(S[(5 @ laneid, 1) : (1, 1)])))
 
 
 @settings(max_examples=80, deadline=None)
@@ -436,47 +510,7 @@ def test_endless_texts_are_refused():
         assert refused(lambda t=text: read_layout(t)).code == "bad-notation"
 
 
-# ---- the command ----
-
-
-def run(capsys, *argv):
-    status = cli.main(["layout", *argv])
-    out = capsys.readouterr()
-    return status, out.out, out.err
-
-
-def test_the_command_prints_and_writes(capsys, tmp_path):
-    status, out, _ = run(capsys, PAPER)
-    assert status == 0 and "W5,9 T0 r0" in out
-    assert run(capsys, PAPER, "--shape", "8,16", "--places")[1].count("laneid down, m across") == 4
-    path = tmp_path / "a.svg"
-    assert run(capsys, "mma.m16n8k16.A", "--out", str(path))[0] == 0
-    assert path.read_text() == hardware.find("mma.m16n8k16.A").view().svg()
-    assert run(capsys, "--list")[1].startswith("paper.mma")
-    assert run(capsys, "S[8,16]", "--format", "svg")[1].startswith("<svg")
-
-
-def test_the_command_answers_mistakes(capsys, tmp_path):
-    assert run(capsys)[0] == 1
-    status, _, err = run(capsys, "S[8:4@landid]")
-    assert status == 1 and "S[8:4@landid]\n                  ^^^^^^" in err and "did you mean laneid" in err
-    assert "did you mean mma.m16n8k16" in run(capsys, "mma.m16n8k16.X")[2]
-    assert "8 elements" in run(capsys, "S[8:1]", "--shape", "3,4")[2]
-    assert "'3,a'" in run(capsys, "S[8:1]", "--shape", "3,a")[2]
-    assert "names no format" in run(capsys, "S[8:1]", "--out", str(tmp_path / "x.png"))[2]
-    assert "No such file" in run(capsys, "S[8:1]", "--out", str(tmp_path / "no" / "x.svg"))[2]
-    status, out, _ = run(capsys, "S[8:1@q]", "--json")
-    assert status == 1 and json.loads(out)["error"]["code"] == "unknown-axis"
-
-
-def test_the_tables_as_json(capsys):
-    status, out, _ = run(capsys, PAPER, "--json")
-    found, want = json.loads(out), definition(read_layout(PAPER))
-    table = found["tables"][found["variants"]["float16|given"]["table"]]
-    names = [a["name"] for a in table["axes"]]
-    places = [nonzero(dict(zip(names, at))) for at in zip(*table["at"])]
-    held = [{places[p] for p in table["held"][2 * x : 2 * x + 2]} for x in range(128)]
-    assert status == 0 and held == want
+# ---- notebooks ----
 
 
 def test_a_view_in_a_notebook_and_on_paper(tmp_path):

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from layout_cases import build, coords, factorisations, layouts, linear, refused
 
 from tirx.ir import structural_equal
-from tirx.layout import ComposeLayout, S, SwizzleMode, TileLayout, equivalent, mma_shared_layout, placements
+from tirx.layout import (
+    ComposeLayout,
+    S,
+    SwizzleMode,
+    TileLayout,
+    equivalent,
+    laneid,
+    mma_shared_layout,
+    placements,
+)
 
 QUICK = settings(max_examples=60, deadline=None)
 ATOM = ComposeLayout(3, 3, 3, TileLayout(S[512]))  # 128-byte swizzle of 2-byte elements: 8 rows of 64
@@ -141,6 +150,73 @@ def test_slice_with_an_extent_that_is_no_power_of_two():
         assert part.apply(r, c, shape=[3, 24])["m"] == ATOM.apply(3 + r, 8 + c, shape=[8, 64])["m"]
 
 
+def mixed_radix(values):
+    """Whether values[y] - values[0] is a sum of digits of y times strides, by trying every innermost extent."""
+    n = len(values)
+    if n == 1:
+        return True
+    for e in (e for e in range(2, n + 1) if n % e == 0):
+        step = values[1] - values[0]
+        rows = [values[i : i + e] for i in range(0, n, e)]
+        if all(row == [row[0] + step * i for i in range(e)] for row in rows) and mixed_radix(
+            [r[0] for r in rows]
+        ):
+            return True
+    return False
+
+
+SWIZZLES = ((0, 1, 1), (1, 1, 1), (2, 1, 2), (2, 2, 2))
+
+
+@pytest.mark.parametrize("extents", [(3, 4), (3, 8), (5, 4), (6, 4)])
+def test_a_column_of_a_swizzled_tile_is_refused_only_when_it_is_no_layout(extents):
+    """Under none of the swizzles of one bit, nor plainly, are the addresses of a refused box mixed-radix."""
+    size = math.prod(extents)
+    boxes = [
+        (h, size // h, *at)
+        for h in range(2, size)
+        if size % h == 0
+        for at in ((1, 5, size // h - 1), (0, 4, 1))
+    ]
+    strides = itertools.product((1, 2, 3, 4, 8, 12, 24), (1, 2, 3, 4))
+    for (outer, inner), bits in itertools.product(strides, SWIZZLES):
+        layout = ComposeLayout(*bits, TileLayout(S[extents : (outer, inner)]))
+        for rows, columns, first, last, column in boxes:
+            last = min(last, rows)
+            if last <= first or column >= columns:
+                continue
+            want = [layout.apply(r * columns + column)["m"] for r in range(first, last)]
+            box = (rows, columns), [(first, last), (column, column + 1)]
+            if (error := refused(lambda f=layout.slice, box=box: f(*box))) is None:
+                part = layout.slice(*box)
+                assert [part.apply(y)["m"] for y in range(last - first)] == want
+                continue
+            assert error.code in ("not-groupable", "slice-not-a-layout")
+            for f in [(0, 0, 0), *itertools.product(range(5), [1], range(1, 5))]:
+                assert not mixed_radix([address(m, *f) for m in want]), (layout, box)
+
+
+def test_a_box_is_read_off_the_swizzled_addresses():
+    """Neither the tile's box nor its iters are those of a layout; the swizzled addresses are."""
+    layout = ComposeLayout(2, 2, 2, TileLayout(S[(1, 3, 8) : (-32, 24, 2)] + -8 @ laneid))
+    part = layout.slice([8, 3], [(1, 5), (2, 3)])
+    assert placements(part) == [placements(layout)[3 * r + 2] for r in range(1, 5)]
+    plain = TileLayout(S[(1, 3, 8) : (-32, 24, 2)])
+    assert refused(lambda: plain.slice([8, 3], [(1, 5), (2, 3)])).code == "not-groupable"
+
+
+def test_a_swizzle_of_no_bits_is_none():
+    plain, same = TileLayout(S[3:1]), ComposeLayout(2, 0, 2, TileLayout(S[3:1]))
+    outer = TileLayout(S[2:1])
+    assert same.span() == 3 and same.contiguous_run([3]) == plain.contiguous_run([3])
+    tiled = same.tile(outer, [2], [3])
+    assert [tiled.apply(x) for x in range(6)] == [{"m": x} for x in range(6)]
+    assert equivalent(plain.is_tile_inner(tiled, [6], [3]), outer)
+    assert equivalent(same.is_tile_inner(plain.tile(outer, [2], [3]), [6], [3]), outer)
+    assert placements(same.unpack(3)) == placements(plain.unpack(3))
+    assert placements(ComposeLayout(1, 0, 2, TileLayout(S[8:1])).pack(4)) == placements(TileLayout(S[2:1]))
+
+
 @QUICK
 @given(st.data())
 def test_group_and_permute_move_the_tile_only(data):
@@ -211,9 +287,22 @@ def test_runs_end_at_the_chunk():
     assert ComposeLayout(3, 3, 3, build([(8, 66), (64, 1)])).contiguous_run([8, 64]) == 2
 
 
-def test_storage_keeps_the_swizzle():
-    from tirx.layout import laneid
+@QUICK
+@given(swizzled(48), st.sampled_from([2, 4, 8, 16]))
+def test_runs_are_sound(layout, limit):
+    """Every run that is promised is consecutive and aligned; a longer one may exist (the tile starts at -6)."""
+    run, values = (
+        layout.contiguous_run([layout.size()], limit=limit),
+        [layout.apply(x) for x in range(layout.size())],
+    )
+    for x in range(0, layout.size(), run):
+        assert values[x].get("m", 0) % run == 0
+        for i in range(run if x + run <= layout.size() else 0):
+            assert values[x + i] == values[x] | {"m": values[x].get("m", 0) + i}
+    assert ComposeLayout(0, 1, 2, TileLayout(S[2:1] + -6)).contiguous_run([2]) == 1
 
+
+def test_storage_keeps_the_swizzle():
     layout = ComposeLayout(3, 3, 3, TileLayout(S[(4, 512) : (1 @ laneid, 1)]))
     assert equivalent(layout.storage(), ATOM) and layout.get_scope() == ("thread", "warp")
 
@@ -224,6 +313,9 @@ def test_span_covers_the_addresses(layout):
     """Whole blocks of 2^(M + B) elements: never less than the exact span, never two blocks more."""
     values = [dict(p).get("m", 0) for places in placements(layout) for p in places]
     exact, block = max(values) - min(values) + 1, 1 << (layout.per_element + layout.swizzle_len)
+    if layout.swizzle_len == 0:
+        assert layout.span() == exact
+        return
     assert exact <= layout.span() and layout.span() % block == 0
     tile = [dict(p).get("m", 0) for places in placements(layout.tile_layout) for p in places]
     low, high = min(tile) // block, max(tile) // block

@@ -332,6 +332,7 @@ MISTAKES = [
     ("bad-coordinates", lambda: THREE[0].apply({"z": 0})),
     ("bad-coordinates", lambda: THREE[0].apply([0])),
     ("bad-coordinates", lambda: image_contains(THREE[0], {"y": "a"})),
+    ("bad-coordinates", lambda: image_contains(THREE[0], (3,))),
     ("bad-coordinates", lambda: GAPS.slice({"y": 0}, {})),
     ("bad-shape", lambda: THREE[0].reshape_ins([("x", 4)])),
     ("dims-differ", lambda: THREE[0].compose(THREE[0])),
@@ -348,6 +349,12 @@ MISTAKES = [
 @pytest.mark.parametrize("expected, mistake", MISTAKES)
 def test_mistakes_are_layout_errors(expected, mistake):
     assert code(mistake) == expected
+
+
+def test_a_point_is_a_dict():
+    with pytest.raises(LayoutError) as e:
+        image_contains(THREE[0], (3,))
+    assert "{'y': value}" in e.value.required
 
 
 def test_whole_numbers_of_numpy_are_numbers():

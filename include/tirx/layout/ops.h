@@ -151,7 +151,8 @@ Layout ConvertAxes(const Layout& layout, const ffi::Array<ffi::String>& axes,
 
 /*!
  * Largest power of two v <= limit such that every aligned run of v elements along dimension `dim`
- * of `shape` is consecutive on m, has one owner, and starts at a multiple of v.
+ * of `shape` is consecutive on m, has one owner, and starts at a multiple of v. Of a swizzled layout
+ * it is that of the tile, at most one chunk: sound, and perhaps smaller than the largest.
  */
 int64_t ContiguousRun(const Layout& layout, const Shape& shape, int64_t dim, int64_t limit,
                       Facts facts = nullptr);

@@ -56,6 +56,9 @@ class Axis(str):
         return not self._is_thread
 
     def __rmatmul__(self, value):
+        if isinstance(value, _OnAxis | Axis):
+            raise LayoutError("a stride or offset is on one axis", code="two-axes", found=f"{value}@{self}",
+                              required="number@axis")  # fmt: skip
         return _OnAxis(value, self)
 
     def __reduce__(self):
@@ -74,6 +77,9 @@ class _OnAxis:
         return _Spec(offset=[self]) + other
 
     __radd__ = __add__
+
+    def __repr__(self):
+        return f"{self.value}@{self.axis}"
 
 
 class _Spec:

@@ -17,7 +17,10 @@ def parse(text: str) -> Layout:
     try:
         tree = ast.parse(text.strip(), mode="eval")
         for node in ast.walk(tree):
+            if isinstance(node, ast.operator | ast.unaryop):
+                continue  # named by the expression that has it
             known = not isinstance(node, ast.Name) or node.id in names
+            known = known and isinstance(getattr(node, "op", ast.Add()), allowed)
             plain = not isinstance(node, ast.Constant) or type(node.value) is int
             if not (isinstance(node, allowed) and known and plain):
                 raise SyntaxError(f"{ast.unparse(node)} is not layout notation")

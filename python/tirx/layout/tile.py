@@ -177,7 +177,10 @@ class Layout(Object):
 
     def contiguous_run(self, shape, dim=-1, limit=1 << 30, analyzer=None) -> int:
         """Largest power of two v <= limit such that every aligned run of v elements along `dim` of `shape`
-        is consecutive on m, has one owner and starts at a multiple of v (in elements)."""
+        is consecutive on m, has one owner and starts at a multiple of v (in elements).
+
+        Of a swizzled layout the answer holds for every v it gives, and may be smaller than the largest: it is that of
+        the tile, at most one chunk of 2^per_element elements."""
         return call(_api.layout_contiguous_run, self, _shape(shape), dim, limit, analyzer)
 
     def storage(self) -> Layout:

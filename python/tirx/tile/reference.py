@@ -16,6 +16,8 @@ _HEAD = """\
 innermost `with T.<scope>():`, or the thread's. Every thread of the team passes the same regions and values. Operands in
 *italics* may be scalars. Keywords that no parameter has configure the rules (docs/dispatch.md); `dispatch="variant"`
 picks one. Rules are tried from the highest priority down; `tirx explain` says which took a call, and why others did not.
+A rule that is "known by name" takes no call yet: it is listed so that `dispatch=` with its name, and the report, explain
+why it cannot be used instead of calling the name unknown.
 
 This page is printed by `python -m tirx.tile > docs/primitives.md`; a test compares them.
 """

@@ -102,15 +102,16 @@ def free_variable_masks(layout) -> dict:
 
 
 def image_contains(layout, point) -> bool:
-    """Whether some input maps to {out_dim: coordinate}."""
+    """Whether some input maps to the point {out_dim: coordinate}, for instance {"row": 3, "col": 1}."""
     layout = linear_of(layout)
     if (
         not isinstance(point, dict)
         or set(point) != set(layout.out_dims)
         or None in map(whole, point.values())
     ):
-        refuse("a point has one coordinate per output dimension", "bad-coordinates", repr(point),
-               f"ints for {list(layout.out_dims)}")  # fmt: skip
+        example = ", ".join(f"{n!r}: value" for n in layout.out_dims)
+        refuse("a point is a dict with one coordinate per output dimension", "bad-coordinates", repr(point),
+               f"{{{example}}}, the values ints")  # fmt: skip
     packed = shift = 0
     for n, b in layout._outs:
         if not 0 <= point[n] < 1 << b:

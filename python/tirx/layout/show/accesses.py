@@ -9,7 +9,9 @@ memory, else one per element.
 
 from __future__ import annotations
 
+import difflib
 import math
+import re
 
 from ...errors import LayoutError
 from .reading import read_layout
@@ -63,6 +65,12 @@ def _fragment(text, shape, dtype, bits):
     from .hardware import find
 
     named = find(text)
+    if named is None and re.fullmatch(r"\w*", text.strip()):
+        near = difflib.get_close_matches(text.strip(), list(NAMES), 2, 0.5)
+        raise LayoutError("no access of this name", code="unknown-access", found=repr(text),
+                          required=f"one of {', '.join(NAMES)}, a name that `tirx layout --list` prints, or a layout "
+                          "of lanes such as S[(8, 4) : (4@laneid, 1@laneid)]",
+                          hint=f"did you mean {' or '.join(near)}?" if near else "")  # fmt: skip
     layout = named.build(dtype)[0] if named else read_layout(text)
     layout.apply(*[0] * len(shape), shape=list(shape))  # raises when the sizes differ
     return fragment_accesses(layout, dtype, 4 if bits < 32 else None, name="register")
@@ -87,7 +95,14 @@ class Banks:
         try:
             self.rows = self._rows(tables)
         except LayoutError as e:
-            if e.code in ("bad-notation", "unknown-axis", "unknown-layout", "size-mismatch", "stride-count"):
+            if e.code in (
+                "bad-notation",
+                "unknown-axis",
+                "unknown-layout",
+                "unknown-access",
+                "size-mismatch",
+                "stride-count",
+            ):
                 raise
             self.refusal = e
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from ...errors import LayoutError
 from . import hardware
 from .reading import read_layout, read_shape
-from .view import FORMATS, View, terminal, write
+from .text import limit
+from .view import FORMATS, View, check_path, terminal, write
 
 
 def add_arguments(parser):
@@ -36,6 +39,7 @@ def run(args) -> int:
     if args.list:
         print(hardware.listing())
         return 0
+    _check(args)
     if args.gallery:
         from .html import page
 
@@ -47,6 +51,23 @@ def run(args) -> int:
 
         return serve(view, args.port)
     return _print(view, args)
+
+
+def _check(args):
+    """What can be refused before any table is made."""
+    limit(args.rows, "--rows")
+    limit(args.width or 0, "--width")
+    for path in filter(None, (args.gallery, args.out)):
+        check_path(path)
+
+
+def joined(argv) -> list:
+    """Arguments in which "--swizzle -1,0,0" is one: argparse takes the second for an option."""
+    out = []
+    for text in argv:
+        glue = out and out[-1] in ("--swizzle", "--shape") and re.match(r"-\d", text)
+        out = [*out[:-1], f"{out[-1]}={text}"] if glue else [*out, text]
+    return out
 
 
 def view_of(layout, shape=None, dtype=None, swizzle=None, access=None) -> View:

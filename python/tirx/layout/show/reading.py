@@ -19,6 +19,14 @@ from ..parsing import parse
 PAPER = {"lane": "laneid", "warp": "warpid", "reg": "m", "Lane": "TLane", "Col": "TCol"}
 _BUILDERS = ("S", "R", "TileLayout", "ComposeLayout")
 _LONGEST = 4000
+_OTHER = (ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift, ast.BitOr, ast.BitXor,
+          ast.BitAnd, ast.And, ast.Or, ast.UAdd, ast.Invert, ast.Not)  # fmt: skip
+_CUTE = (
+    "((2,4),8):((1,2),16) is CuTe's notation: tirx.layout.cute.CuteLayout.parse reads it, see docs/cute.md"
+)
+_SYMBOLIC = (
+    "in Python extents and strides may be variables: S[(n, 4) : (4, 1)] with n = tirx.ir.Var('n', 'int32')"
+)
 _EXAMPLE = "S[shape : strides] + R[extents : strides] + offset, for instance S[(8, 4) : (4@laneid, 1)]"
 
 
@@ -30,8 +38,9 @@ def read_layout(text: str):
                           required=f"at most {_LONGEST}")  # fmt: skip
     source = _Source(text)
     tree = source.tree()
+    numbers = set(_numbers(tree))
     for node in ast.walk(tree):
-        source.check(node)
+        source.check(node, node in numbers)
     return source.evaluate(tree)
 
 
@@ -63,22 +72,40 @@ class _Source:
                 warnings.simplefilter("ignore")
                 return ast.parse(self.code, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
-            at = self.column(max(0, (getattr(e, "offset", 1) or 1) - 1))
+            ended = getattr(e, "offset", 1) == 0  # where the text ends
+            at = len(self.text) if ended else self.column(max(0, (getattr(e, "offset", 1) or 1) - 1))
             why = getattr(e, "msg", "it is nested too deeply") if self.text else "nothing was written"
             self.fail(f"this is no layout: {why}", at, at + 1)
 
-    def check(self, node):
-        if isinstance(node, ast.Name) and node.id not in _BUILDERS and node.id not in PAPER:
-            if node.id not in Axis._known:
-                near = difflib.get_close_matches(node.id, list(Axis._known), 3, 0.5)
-                hint = f"did you mean {' or '.join(near)}?" if near else f"axes: {', '.join(Axis._known)}"
-                self.fail("no axis of this name", *self.span(node), hint, "unknown-axis", "a registered axis")
+    def check(self, node, number=False):
+        """Fails for a node that layouts do not have; `number`: it stands where an extent or a value stands."""
+        if isinstance(node, ast.Name) and node.id not in _BUILDERS:
+            self._check_name(node, number)
+        elif number and isinstance(getattr(node, "op", None), ast.MatMult):
+            self.fail("a number is on one axis", *self.span(node), "", "two-axes", "number@axis")
+        elif number and isinstance(node, ast.Tuple):
+            self.fail("extents are one list, without lists inside", *self.span(node), _CUTE)
+        elif isinstance(getattr(node, "op", ast.Add()), _OTHER):
+            self.fail("layouts are written with + and @ only", *self.span(node), "write the number itself")
         elif isinstance(node, ast.Constant) and (type(node.value) is not int or node.value >= 1 << 63):
             self.fail("a layout is written with integers of 64 bits", *self.span(node))
         elif isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
             head = node.func if isinstance(node, ast.Call) else node.value
             if not (isinstance(head, ast.Name) and head.id in _BUILDERS) or isinstance(node, ast.Attribute):
                 self.fail("this is not layout notation", *self.span(node))
+
+    def _check_name(self, node, number):
+        known = node.id in PAPER or node.id in Axis._known
+        if number:
+            self.fail("a name stands where a number belongs", *self.span(node), _SYMBOLIC, "not-an-integer",
+                      "an integer: the command line takes numbers")  # fmt: skip
+        elif not known:
+            near = difflib.get_close_matches(node.id, list(Axis._known), 3, 0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"axes: {', '.join(Axis._known)}"
+            required = (
+                "a registered axis" if near else "a registered axis, or a number: variables are for Python"
+            )
+            self.fail("no axis of this name", *self.span(node), hint, "unknown-axis", required)
 
     def evaluate(self, tree):
         """The value of the whole, or the error of the smallest term that fails by itself."""
@@ -98,8 +125,37 @@ class _Source:
                 parse(code if n.value.id == "S" else f"S[1:1] + {code}")
             except LayoutError as e:
                 if e.code == error.code:
-                    return n
+                    return _part(n, e.code)
         return tree
+
+
+def _part(term, code):
+    """The part of S[..] or R[..] that an error is about."""
+    pairs = term.slice
+    if code == "stride-count" and isinstance(pairs, ast.Slice):
+        return pairs.upper or term
+    if code == "bad-extent":
+        extents = pairs.lower if isinstance(pairs, ast.Slice) else pairs
+        items = extents.elts if isinstance(extents, ast.Tuple) else [extents]
+        return next((n for n in items if _value(n) < 1), term)
+    return term
+
+
+def _value(node):
+    """Of a constant with signs; 1 for anything else."""
+    if isinstance(node, ast.UnaryOp):
+        return -_value(node.operand)
+    return getattr(node, "value", 1)
+
+
+def _numbers(tree):
+    """Nodes that stand for a number: extents, and what is left of an @."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            yield node.left
+        elif isinstance(node, ast.Subscript):
+            extents = node.slice.lower if isinstance(node.slice, ast.Slice) else node.slice
+            yield from extents.elts if isinstance(extents, ast.Tuple) else [extents]
 
 
 class _Renamed(ast.NodeTransformer):
@@ -157,10 +213,13 @@ def _terms(text):
 
 def read_ints(text, what, example):
     """ "8,16" or "(8, 16)" or "8x16" as a list of ints."""
-    parts = [p for p in re.split(r"[,x\s]+", str(text).strip("()[] ")) if p]
-    if not parts or not all(re.fullmatch(r"-?\d+", p) for p in parts):
-        raise LayoutError(f"{what} is a list of integers", code="not-an-integer", found=repr(text),
-                          required=f"for instance {example}")  # fmt: skip
+    listed = re.sub(r"(?<=\d)\s*x\s*(?=-?\d)", ",", str(text).strip("()[] ")).removesuffix(",")
+    parts = re.split(r"\s*,\s*|\s+", listed.strip())
+    for p in parts:
+        if not re.fullmatch(r"-?[0-9]{1,19}", p):
+            piece = f"{p!r} in {text!r}" if len(parts) > 1 else repr(text)
+            raise LayoutError(f"{what} is a list of integers", code="not-an-integer", found=piece,
+                              required=f"for instance {example}")  # fmt: skip
     return [int(p) for p in parts]
 
 

@@ -6,11 +6,13 @@ cells say what is stored there. `Tables` has both directions and knows no text, 
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
 from ... import _ffi_api as _api
 from ...errors import LayoutError
+from ..given import bits_of
 from ..notation import Axis, check_number
 from ..tile import ComposeLayout, _int
 from . import proofs
@@ -52,14 +54,7 @@ class Page:
 
 def dtype_bits(dtype) -> int:
     """Width of a dtype's elements in bits; LayoutError for what is no dtype."""
-    import tvm_ffi
-
-    try:
-        found = tvm_ffi.dtype(str(dtype))
-        return int(found.bits * found.lanes)
-    except (ValueError, TypeError, RuntimeError, AttributeError):
-        raise LayoutError("no such dtype", code="bad-dtype", found=f"{dtype!r}",
-                          required="for instance float16, bfloat16, int8, float32") from None  # fmt: skip
+    return bits_of(dtype)
 
 
 def shard_extents(layout) -> list:
@@ -81,7 +76,8 @@ class Tables:
 
     `shape`: extents whose product is the layout's size (default: the squarest split between its iters).
     `dtype` decides how many elements one memory line holds. Raises LayoutError for symbolic layouts, for layouts of more
-    than 2^22 coordinates and for shapes that do not admit the layout.
+    than 2^22 coordinates and for shapes that do not admit the layout. Places are numbered when first asked for: what is
+    said of single elements, and how many places there are, needs no numbers.
     """
 
     def __init__(self, layout, shape=None, dtype="float16"):
@@ -90,12 +86,44 @@ class Tables:
         self.shape = admitted(layout, shape)
         flat = memoryview(bytes(raw)).cast("q")
         self.axes = _uses([str(n) for n in names], flat)
+        self._columns = [flat[a :: len(self.axes)] for a in range(len(self.axes))]
         self._arrange()
-        self._number(flat)
+
+    @functools.cached_property
+    def size(self) -> int:
+        return _size(self.layout)
 
     @property
-    def size(self) -> int:
-        return len(self.of_element)
+    def places(self) -> list:
+        """Coordinates of every place, in reading order of the grid."""
+        return self._numbered[0]
+
+    @property
+    def of_element(self) -> list:
+        """Place numbers of every element, one per replica."""
+        return self._numbered[1]
+
+    @property
+    def elements(self) -> list:
+        """Elements of every place."""
+        return self._numbered[2]
+
+    @property
+    def pages(self) -> list:
+        return self._numbered[3]
+
+    @functools.cached_property
+    def counts(self) -> tuple:
+        """(places, places that hold more than one element)."""
+        if self.box >= 1 << 62:
+            return len(self.places), sum(len(e) > 1 for e in self.elements)
+        import numpy as np
+
+        key = np.zeros(self.size * self.per_element, np.int64)
+        for use, column in zip(self.axes, self._columns):
+            key = key * (use.high - use.low + 1) + (np.asarray(column) - use.low)
+        held = np.unique(key, return_counts=True)[1]
+        return len(held), int((held > 1).sum())
 
     @property
     def is_memory(self) -> bool:
@@ -147,22 +175,22 @@ class Tables:
         rows = zeros if self.row_axis == self.col_axis else at[self.row_axis]
         return list(zip(pages, rows, at.get(self.col_axis, zeros)))
 
-    def _number(self, flat):
-        """Places in reading order of the grid, and both directions of the map in these numbers."""
-        columns = [flat[a :: len(self.axes)].tolist() for a in range(len(self.axes))]
-        points = list(zip(*columns)) or [()] * _size(self.layout)
+    @functools.cached_property
+    def _numbered(self):
+        """Places in reading order of the grid, both directions of the map in these numbers, and the pages."""
+        points = list(zip(*(c.tolist() for c in self._columns))) or [()] * self.size
         distinct = list(dict.fromkeys(points))
         cells = self._cut(self._cells([list(c) for c in zip(*distinct)]))
         order = sorted(range(len(distinct)), key=cells.__getitem__)
-        self.places = [distinct[i] for i in order]
-        number = {p: i for i, p in enumerate(self.places)}
+        places = [distinct[i] for i in order]
+        number = {p: i for i, p in enumerate(places)}
         ids, per = [number[p] for p in points], self.per_element
-        self.of_element = list(zip(*[ids[r::per] for r in range(per)]))
-        self.elements = [[] for _ in self.places]
-        for x, held in enumerate(self.of_element):
+        of_element = list(zip(*[ids[r::per] for r in range(per)]))
+        elements = [[] for _ in places]
+        for x, held in enumerate(of_element):
             for i in held:
-                self.elements[i].append(x)
-        self._pages([cells[i] for i in order])
+                elements[i].append(x)
+        return places, of_element, elements, self._paged([cells[i] for i in order])
 
     def _cut(self, cells):
         """Cells with the block of columns, or of lines, as a further page coordinate when one page is too large."""
@@ -173,16 +201,17 @@ class Tables:
         self.block = _BLOCK * (self.line or 1)
         return [(p + ((r if self.line else c) // self.block,), r, c) for p, r, c in cells]
 
-    def _pages(self, cells):
+    def _paged(self, cells):
         by_page: dict = {}
         for i, (page, r, c) in enumerate(cells):
             by_page.setdefault(page, []).append((i, r, c))
         rows, cols = _ticks({c[1] for c in cells}, self.line or 1), _ticks({c[2] for c in cells}, 1)
-        self.pages = []
+        pages = []
         for page, inside in by_page.items():
             mine = [[v for v in ticks if not self.block or v // self.block == page[-1]] if cut else ticks
                     for ticks, cut in ((rows, self.line), (cols, not self.line))]  # fmt: skip
-            self.pages.append(Page(self._page_label(page, mine), *mine, _filled(inside, *mine)))
+            pages.append(Page(self._page_label(page, mine), *mine, _filled(inside, *mine)))
+        return pages
 
     def _page_label(self, page, ticks):
         names = [f"{n} {v}" for n, v in zip(self.page_axes, page)]
@@ -196,7 +225,7 @@ class Tables:
     @property
     def injective(self) -> bool:
         """No place holds two elements."""
-        return all(len(e) <= 1 for e in self.elements)
+        return self.counts[1] == 0
 
     @property
     def box(self) -> int:
@@ -205,13 +234,12 @@ class Tables:
 
     def facts(self) -> list:
         """(what, value) pairs in words."""
-        width = f" of {self.bits} bits" if self.has_addresses else ""
+        width, (places, shared) = f" of {self.bits} bits" if self.has_addresses else "", self.counts
         out = [("elements", f"{self.size}{width}"),
-               ("places", f"{len(self.places)}, {self.per_element} per element")]  # fmt: skip
+               ("places", f"{places}, {self.per_element} per element")]  # fmt: skip
         out += [(a.name, f"{a.low} to {a.high}" if a.high > a.low else f"{a.low}") for a in self.axes]
-        shared = sum(len(e) > 1 for e in self.elements)
         out.append(("two elements in one place", f"yes, {shared} places" if shared else "never"))
-        empty = self.box - len(self.places)
+        empty = self.box - places
         out.append(("empty places in the box", str(empty) if empty else "none"))
         return out + proofs.facts(self)
 
@@ -229,6 +257,14 @@ class Tables:
         band = self._band(self.axes[at])
         return [band(p[at]) for p in self.places]
 
+    def element_classes(self, axis, count) -> list:
+        """Colour classes of the first places of the first `count` elements."""
+        if not self.axes:
+            return [0] * count
+        at = [a.name for a in self.axes].index(axis)
+        column = self._columns[at][: count * self.per_element]
+        return list(map(self._band(self.axes[at]), column[:: self.per_element]))
+
     def _band(self, use):
         """Registers and chunks of 16 bytes repeat after eight; other axes are cut into eight bands."""
         if use.name == "m":
@@ -240,17 +276,20 @@ class Tables:
             low, extent = use.low, use.high - use.low + 1
         return lambda v: (v - low) * COLOURS // extent if extent > COLOURS else v - low
 
-    def labels(self) -> list:
-        """Text of every element's places: "W5,9 T3 r1" (replicas listed per axis), or place after place."""
+    def labels(self, count=None) -> list:
+        """Text of the places of every element (of the first `count`): "W5,9 T3 r1" (replicas listed per axis), or place
+        after place."""
+        count = self.size if count is None else count
         if self.per_element > 1 or not self.axes:
-            return [self._label(x) for x in range(self.size)]
-        spoken = self._spoken(zip(*(self.places[held[0]] for held in self.of_element)))
+            return [self._label(x) for x in range(count)]
+        spoken = self._spoken(c[:count].tolist() for c in self._columns)
         named = [(self._short(a), column) for a, column in spoken]
         words = [[f"{short}{v}" for v in column] for short, column in named]
         return words[0] if len(words) == 1 else list(map(" ".join, zip(*words)))
 
     def _label(self, x) -> str:
-        points = [self.places[i] for i in self.of_element[x]]
+        first = x * self.per_element
+        points = list(zip(*(c[first : first + self.per_element] for c in self._columns))) or [()]
         columns = [sorted(set(c)) for c in zip(*points)]
         if math.prod(len(c) for c in columns) == len(points):
             return " ".join(self._short(a) + listed(c) for a, c in self._spoken(columns)) or "0"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from ..given import integer, refuse
 from .colors import ansi
 
 ROWS = 64
@@ -11,8 +12,9 @@ ROWS = 64
 
 def render(view, width=100, color=False, places=False, rows=ROWS) -> str:
     """Notation, the tile (each cell: where the element is), what the tables say; with `places` also the other
-    direction; with an access its bank counts. `width` in characters, 0 for no limit; `rows` likewise."""
-    tables = view.tables
+    direction; with an access its bank counts. `width` in characters, 0 for no limit; `rows` likewise. LayoutError
+    "bad-size" for negative ones."""
+    width, rows, tables = limit(width, "width"), limit(rows, "rows"), view.tables
     parts = [_head(view), elements(tables, width, color, rows)]
     if places:
         parts += [_page(tables, page, width, color, rows) for page in tables.pages]
@@ -20,6 +22,13 @@ def render(view, width=100, color=False, places=False, rows=ROWS) -> str:
     parts.append("\n".join(wrap.fill(f"{k}: {v}") for k, v in tables.facts()))
     parts += [report.text() for report in view.reports()]
     return "\n\n".join(parts)
+
+
+def limit(value, what) -> int:
+    """A number of characters or rows, 0 for no limit."""
+    if integer(value, what) < 0:
+        refuse(f"{what} is a size", "bad-size", f"{value}", "0 for no limit, or a positive number")
+    return integer(value, what)
 
 
 def _head(view):
@@ -47,8 +56,9 @@ def grid_of(shape):
 def elements(tables, width, color, rows):
     """The table of the tile."""
     down, across = grid_of(tables.shape)
-    classes = tables.classes(tables.colour_axis())
-    cells = [(label, classes[held[0]]) for label, held in zip(tables.labels(), tables.of_element)]
+    count = min(rows or len(down), len(down)) * len(across)  # nothing else is printed
+    classes = tables.element_classes(tables.colour_axis(), count)
+    cells = list(zip(tables.labels(count), classes))
     return _table(down, across, cells, width, color, rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -94,9 +95,26 @@ def write(path, text):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
     except OSError as e:
-        raise LayoutError(
-            "the file cannot be written", code="bad-path", found=f"{path}: {e.strerror}"
-        ) from None
+        raise _bad_path(path, e.strerror) from None
+
+
+def check_path(path):
+    """Raises what `write` would raise for a folder that does not exist or takes no files; nothing is written."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(path):
+        why = errno.EISDIR
+    elif not os.path.exists(folder):
+        why = errno.ENOENT
+    elif not os.path.isdir(folder):
+        why = errno.ENOTDIR
+    else:
+        why = 0 if os.access(path if os.path.exists(path) else folder, os.W_OK) else errno.EACCES
+    if why:
+        raise _bad_path(path, os.strerror(why))
+
+
+def _bad_path(path, why):
+    return LayoutError("the file cannot be written", code="bad-path", found=f"{path}: {why}")
 
 
 def terminal(stream=None) -> dict:
