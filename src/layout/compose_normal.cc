@@ -112,7 +112,7 @@ class Table {
     for (const auto& [axis, value] : tile_.offset) {
       if (axis != kMemoryAxis) out.AddOffset(axis, value);
     }
-    out.AddOffset(kMemoryAxis, reader.origin()[0]);
+    for (size_t a = 0; a < axes_.size(); ++a) out.AddOffset(axes_[a], reader.origin()[a]);
     return out;
   }
 

@@ -205,6 +205,16 @@ def test_a_box_is_read_off_the_swizzled_addresses():
     assert refused(lambda: plain.slice([8, 3], [(1, 5), (2, 3)])).code == "not-groupable"
 
 
+@pytest.mark.parametrize("extents, strides", [((2, 3, 2), (5, 1)), ((2, 3, 3), (5, 2)), ((2, 3, 2), (5, 4))])
+def test_ranges_of_swizzled_tiles_keep_their_lanes(extents, strides):
+    """Some of these ranges are layouts only after the swizzle, and start at lane 1 + 5."""
+    layout = ComposeLayout(0, 1, 2, TileLayout(S[extents : (1 @ laneid, *strides)] + 5 @ laneid))
+    size = layout.size()
+    for b, e in itertools.combinations(range(size + 1), 2):
+        if refused(lambda b=b, e=e: layout.slice([size], [(b, e)])) is None:
+            assert placements(layout.slice([size], [(b, e)])) == placements(layout)[b:e]
+
+
 def test_a_swizzle_of_no_bits_is_none():
     plain, same = TileLayout(S[3:1]), ComposeLayout(2, 0, 2, TileLayout(S[3:1]))
     outer = TileLayout(S[2:1])
