@@ -72,3 +72,27 @@ def random_map(rng):
         size = -(-f.codomain[0] // 8) * 8
         return M.Transform("xor_swizzle", (1, 1, 2), size) @ M.Project(f.codomain, 0).with_codomain(size) @ f
     return random_radix(rng)
+
+
+def random_edge_map(rng):
+    """Sums, shifts and XORs whose values come near both ends of int64 or wrap there, and so lie outside every
+    codomain at some points."""
+    domain = tuple(rng.choice([1, 2, 3, 4, 5, 8, 16, 32]) for _ in range(rng.randint(1, 2)))
+    low, high = -(1 << 63), (1 << 63) - 1
+
+    def term(x):
+        k = rng.choice([0, 1, 3, 58, 60, 61, 62, 63])
+        if rng.random() < 0.6:
+            return x << k
+        return x % rng.choice([2, 3, 4]) * rng.choice([1, -1]) * (1 << min(k, 61))
+
+    def output(coords):
+        v = rng.choice([0, 0, 1, low, low + 3, low // 2, high, high // 2])
+        for x in rng.sample(coords * 2, rng.randint(1, 2 * len(coords))):
+            t = term(x)
+            v = rng.choice([lambda: v + t, lambda: v ^ t, lambda: t - v, lambda: v - t])()
+        return v
+
+    outputs = rng.randint(1, 2)
+    codomain = rng.choice([41, (1 << 62) + 1, high])
+    return M.index_map(domain, lambda *x: tuple(output(x) for _ in range(outputs)), (codomain,) * outputs)

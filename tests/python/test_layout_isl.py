@@ -125,6 +125,28 @@ def test_limits_and_what_is_not_quasi_affine_stay_unknown():
     assert exact.image_size(square) is None
 
 
+def test_tables_without_a_pattern_stay_unknown(rng):
+    """isl compares every pair of pieces, for each axis: hundreds of pieces would take minutes, and pieces times
+    axes are limited for injectivity."""
+    for domain in [(exact.PIECES * 3,), (10, 26), (16, 16)]:
+        n = _size(domain)
+        table = M.FiniteTable(domain, n, rng.sample(range(n), n))
+        assert set(prove(table, budget=0, exact="isl").statuses().values()) == {"UNKNOWN", "PROVEN"}
+        assert set(exact.exact_proof(table).statuses().values()) == {"UNKNOWN"}
+    many_axes = M.FiniteTable((2,) * 6, 64, [x * x % 61 for x in range(64)])
+    proof = exact.exact_proof(many_axes)
+    assert proof.total and proof.bounds and proof.injective.status == "UNKNOWN"
+    ramp = [x // 100 * 300 + x % 100 * 2 for x in range(1000)]
+    assert agree(M.FiniteTable(1000, 3000, ramp)) == 4
+
+
+def _size(domain):
+    n = 1
+    for extent in domain:
+        n *= extent
+    return n
+
+
 def test_unknown_back_ends_are_refused():
     with pytest.raises(Exception) as e:
         prove(M.Identity(4), exact="z3")

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from layout_cases import refused
-from map_cases import SEED, call, graph, points, random_bits, random_map, random_radix
+from map_cases import SEED, call, graph, points, random_bits, random_edge_map, random_map, random_radix
 
 from tirx.layout import maps as M
 
@@ -180,6 +180,33 @@ def test_fibers_beyond_any_budget():
     assert (
         refused(lambda: M.index_map(1 << 40, lambda i: i * i >> 9, 1 << 62).preimage(3)).code == "too-large"
     )
+
+
+def test_values_at_both_ends_of_int64(rng):
+    """Normal forms, fibers and images of maps whose values lie near 2^63, -2^63 or wrap there."""
+    valued = 0
+    for _ in range(500):
+        f = random_edge_map(rng)
+        g = graph(f)
+        valued += len(g) > 1
+        assert graph(f.normalize()) == g, f.text()
+        for y in rng.sample(sorted(set(g.values())), min(4, len(set(g.values())))):
+            assert y in f.image() and sorted(f.preimage(y).table()) == [x for x in g if g[x] == y], f.text()
+        assert refused(lambda: len(f.image())) or len(f.image()) == len(set(g.values())), f.text()
+    assert valued > 100
+
+
+def test_a_sum_of_strides_that_wraps_and_one_that_overflows():
+    f = M.index_map(32, lambda x: x << 60, (1 << 63) - 1)
+    assert sorted(f.preimage(3 << 60).table()) == [(3,), (19,)] and (3 << 60) in f.image()
+    f = M.index_map((2, 4), lambda a, b: (b << 62) ^ a, (1 << 62) + 1)
+    assert f.preimage(f(1, 1)).table() == [(1, 1)] and f.preimage(f(0, 2)).table() == [(0, 2)]
+    for fn in (
+        lambda y: (3 - 2**63) ^ (y << 62),
+        lambda y: y * 2**61 + (3 - 2**63) + y * 2**61,
+    ):
+        f = M.index_map(3, fn, 41)
+        assert f(2) == f.normalize()(2) == (3,) and f.preimage(3).table() == [(2,)]
 
 
 def test_images(rng):

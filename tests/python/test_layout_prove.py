@@ -7,6 +7,7 @@ import doctest
 import itertools
 import os
 import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -464,6 +465,50 @@ def test_random_expressions():
         assert i % 3 or "UNKNOWN" not in found
     print(f"{decided} facts decided, {unknown} unknown")
     assert decided > unknown
+
+
+def random_digit_sums(rng):
+    """Outputs that are sums of strides times digits: digits that overlap (x % 2 with x % 5) or leave some of their
+    coordinate out (x % 2 with x // 4). The first output alone reads all coordinates; the others read some, with
+    strides that are often independent without one being larger than what the others reach."""
+    domain = tuple(rng.randint(2, 6) for _ in range(rng.randint(2, 3)))
+
+    def digit(x):
+        a, b = rng.randint(2, 5), rng.randint(2, 4)
+        return rng.choice([lambda: x // a, lambda: x % a, lambda: x % a // b, lambda: x % (a * b) // a])()
+
+    def output(coords):
+        parts = [p for x in coords for p in ([x] if rng.random() < 0.8 else [digit(x), digit(x)])]
+        return sum((p * rng.choice([1, 1, 2, 3, -1, -2]) for p in parts), rng.choice([0, 0, 3]))
+
+    outputs = rng.randint(1, 2)
+    overlap = lambda x: digit(x) + digit(x) * rng.choice([1, 1, 2])  # noqa: E731
+    fn = lambda x, *rest: (overlap(x) + output(rest), *(output(rest) for _ in range(outputs)))  # noqa: E731
+    return index_map(domain, fn, (rng.choice([8, 20]),) * (1 + outputs))
+
+
+def test_digits_that_overlap_or_leave_some_out():
+    rng = random.Random(SEED + 3)
+    print(f"TIRX_FUZZ_SEED={SEED}")
+    found = [check(random_digit_sums(rng)).injective.status for _ in range(1500)]
+    assert min(found.count("PROVEN"), found.count("DISPROVEN")) > 50, Counter(found)
+
+
+@pytest.mark.parametrize(
+    "domain, fn",
+    [
+        ((6, 5), lambda x, y: (x % 2 + x % 5 - y, y * 3 - y // 2 * 4)),
+        ((5, 4), lambda x, y: (x + x % 2 * 2, x - y // 2 - y % 3)),
+        ((5, 5), lambda x, y: (y // 2 * -4 + y * 3, x - x % 4 // 3 + y)),
+        ((5, 2, 2), lambda x, y, z: (x * x % 5 + y, y + z, y - z + 1)),
+        ((5, 3, 4), lambda x, y, z: (x % 2 + x % 3 + y, y + z, y - z + 3)),
+    ],
+)
+def test_digits_that_only_outputs_without_affine_form_read(domain, fn):
+    """The strides of one output keep its digits apart; the other coordinate is not among them."""
+    f = index_map(domain, fn, (8,) * len(fn(*domain)))
+    assert not prove(f, budget=0).injective
+    assert check(f, budget=1 << 10).injective.status == "DISPROVEN"
 
 
 def random_leaf(rng, domain):

@@ -4,18 +4,24 @@ Every node of a map's index DAG becomes a piecewise quasi-affine function whose 
 the node has a value; 64-bit ranges, divisors and the boxes of compositions cut that domain. Bit operations are
 sums over bits, comparisons and pieces are unions, so everything but products of coordinates and transforms
 without a formula is expressible. Sets of 64-bit points are exact whatever their size; what can grow is the
-number of pieces, and `limit` (isl operations) ends a computation that does: its answer is UNKNOWN.
+number of pieces. A map of which some function has more than PIECES pieces (a table: more than so many arithmetic
+runs), or that needs more than `limit` isl operations, is UNKNOWN: a large table without a pattern is for enumeration.
 """
 
 from __future__ import annotations
+
+import contextlib
+import itertools
 
 from .. import _ffi_api as _api
 from ..errors import LayoutError
 from .proof import FACTS, Fact, LayoutProof
 
-LIMIT = 2_000_000
+# Operations that isl may count for one map, and pieces that a function or relation of it may have. isl counts
+# the steps of its simplex alone: what it does for each pair of pieces is bounded by their number only.
+LIMIT = 500_000
+PIECES = 64
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
-_TABLE_ROWS = 1 << 10
 
 
 class Unsupported(Exception):
@@ -33,18 +39,17 @@ def _library():
 
 def exact_proof(f, facts=FACTS, limit=LIMIT) -> LayoutProof:
     """The four facts of a LayoutMap, decided exactly; UNKNOWN for those not asked for, for maps that are not
-    quasi-affine and where isl needs more than `limit` operations. Witnesses are points that were found in
-    the violating set and evaluated again."""
+    quasi-affine and where isl needs more than `limit` operations or PIECES pieces (for injective: pieces times
+    axes of the domain). Witnesses are points that were found in the violating set and evaluated again."""
     isl = _library()
     context = isl.Context()
     unknown = {name: Fact("UNKNOWN") for name in FACTS}
     context.set_max_operations(limit)
-    try:
+    with contextlib.suppress(Unsupported, isl.Error):
         question = _Question(isl, context, f)
         for name in facts:
-            unknown[name] = getattr(question, name)()
-    except (Unsupported, isl.Error):
-        pass
+            with contextlib.suppress(Unsupported):
+                unknown[name] = getattr(question, name)()
     return LayoutProof(**unknown)
 
 
@@ -81,6 +86,8 @@ class _Question:
         return self._contained(self.codomain, self.image)
 
     def injective(self):
+        # Every pair of pieces is compared, once for each axis at which two points can differ first.
+        _few(self.relation.n_basic_map() * len(self.f.domain))
         same = self.relation.apply_range(self.relation.reverse())
         pairs = same.intersect(self.isl.Map.lex_lt(same.get_space().domain()))
         if pairs.is_empty():
@@ -143,6 +150,7 @@ class _Lowering:
         out = self.isl.Map.from_pw_aff(parts[0])
         for part in parts[1:]:
             out = out.flat_range_product(self.isl.Map.from_pw_aff(part))
+            _few(out.n_basic_map())
         return out.intersect_domain(self.box).coalesce()
 
     def _needed(self):
@@ -167,6 +175,7 @@ class _Lowering:
 
     def _fit(self, value, low, high):
         """Cuts the domain where the exact result leaves 64 bits."""
+        _few(value.n_piece())
         if low < _LOW or high > _HIGH:
             value = self._where(value, _LOW, _HIGH)
             low, high = max(low, _LOW), min(high, _HIGH)
@@ -210,10 +219,10 @@ class _Lowering:
         """A table as one piece per run of equal steps."""
         columns, *values = table
         values = values[column::columns]
-        if len(values) > _TABLE_ROWS:
-            raise Unsupported("a table this long")
+        runs = list(itertools.islice(_runs(values), PIECES + 1))
+        _few(len(runs))
         index, out = self.values[row], None
-        for start, count, step in _runs(values):
+        for start, count, step in runs:
             piece = self._where(index, start, start + count - 1)
             line = _scaled(self, piece, step).add(self._constant(values[start] - step * start))
             line = line.intersect_domain(piece.domain())
@@ -222,6 +231,11 @@ class _Lowering:
 
     def _binary(self, op, a, b):
         return _RULES[op](self, a, b)
+
+
+def _few(pieces):
+    if pieces > PIECES:
+        raise Unsupported(f"more than {PIECES} pieces")
 
 
 def _runs(values):

@@ -345,6 +345,20 @@ std::vector<Maybe> DigitForms(const IndexDag& dag) {
   return forms;
 }
 
+bool HasEveryValue(const MixedRadixForm& form) {
+  for (size_t j = 0; j < form.offset.size(); ++j) {
+    Wide low = form.offset[j], high = form.offset[j];
+    for (size_t i = 0; i < form.digits.size(); ++i) {
+      for (size_t k = 0; k < form.digits[i].size(); ++k) {
+        Wide reach = static_cast<Wide>(form.strides[i][k][j]) * (form.digits[i][k] - 1);
+        (reach < 0 ? low : high) += reach;
+        if (!Fits(reach) || !Fits(low) || !Fits(high)) return false;
+      }
+    }
+  }
+  return true;
+}
+
 std::optional<MixedRadixForm> ToMixedRadix(const IndexDag& dag) {
   std::vector<Maybe> forms = DigitForms(dag);
   std::vector<const DigitForm*> outputs;
@@ -381,7 +395,7 @@ std::optional<MixedRadixForm> ToMixedRadix(const IndexDag& dag) {
     out.digits.push_back(digits);
     out.strides.push_back(strides);
   }
-  return out;
+  return HasEveryValue(out) ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace layout

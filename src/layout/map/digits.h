@@ -47,8 +47,12 @@ struct MixedRadixForm {
   std::vector<std::vector<std::vector<int64_t>>> strides;  //!< [axis][digit][output]
   std::vector<int64_t> offset;
 };
+/*! Whether the sum, term by term as a MixedRadix map adds it up, stays inside 64 bits at every point.
+ *  A value may be near one end of int64 and a product of it beyond the other: 3 - 2^63 + 2 * 2^62. */
+bool HasEveryValue(const MixedRadixForm& form);
 /*! Coalesced: neighbouring digits of an axis with strides s and extent * s are one digit, digits of
- *  extent 1 are gone (an axis keeps one digit). Nothing when the outputs have no such form. */
+ *  extent 1 are gone (an axis keeps one digit). Nothing when the outputs have no such form, or one that has not
+ *  every value. */
 std::optional<MixedRadixForm> ToMixedRadix(const IndexDag& dag);
 
 }  // namespace layout

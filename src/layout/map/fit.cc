@@ -101,7 +101,8 @@ std::optional<MixedRadixForm> FitMixedRadix(const std::vector<int64_t>& extents,
   for (size_t i = 0; i < extents.size(); ++i) {
     if (!SuggestDigits(v, i, &form)) return std::nullopt;
   }
-  bool all = v.Agree([&](const Point& x, size_t j) { return RadixValue(form, x, j); });
+  bool all = HasEveryValue(form) &&
+             v.Agree([&](const Point& x, size_t j) { return RadixValue(form, x, j); });
   return all ? std::optional(form) : std::nullopt;
 }
 

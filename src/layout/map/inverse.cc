@@ -1,6 +1,7 @@
 #include <tirx/layout/inverse.h>
 #include <tirx/layout/prove.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "detail.h"
@@ -12,6 +13,7 @@ namespace {
 
 using Nodes = std::vector<int32_t>;
 using Points = std::vector<int64_t>;
+using Wide = __int128;
 
 /*! What was found about a map: an inverse, two points of one value, or neither. */
 struct Outcome {
@@ -342,13 +344,37 @@ Inverse TryInverse(const LayoutMap& map, int64_t budget) {
 
 namespace {
 
-/*! x from the greedy digits of y; whether they give y back is for the caller to check. */
-std::vector<int64_t> Candidate(const MixedRadixMapNode& m, const RecoveryPlan& plan,
-                               const std::vector<int64_t>& y) {
-  LayoutMap read = ReadDigits(m, plan);
-  PointEvaluator run(ToIndexDag(read));
-  std::vector<int64_t> x(m.domain.rank(), 0);
-  if (!run(y.data(), x.data())) x.assign(x.size(), 0);
+/*! What is left of y when the known digits are taken off and the reversed ones are added. */
+Wide RestOf(const MixedRadixMapNode& m, const RecoveryPlan& plan, const PlanGroup& group,
+            const std::vector<Wide>& digit, const Points& y) {
+  Wide rest = static_cast<Wide>(y[group.output]) - m.offset[group.output];
+  for (size_t d = 0; d < digit.size(); ++d) rest -= digit[d] * plan.Stride(m, d, group.output);
+  for (size_t d : group.digits) {
+    Wide stride = plan.Stride(m, d, group.output);
+    if (stride < 0) rest -= stride * (plan.digits[d].extent - 1);
+  }
+  return rest;
+}
+
+/*! x from the greedy digits of y, as ReadDigits has them, but in wide arithmetic: values of a map
+ *  need not lie in its codomain, and their differences not in 64 bits. Whether x gives y back is for
+ *  the caller to check. */
+Points Candidate(const MixedRadixMapNode& m, const RecoveryPlan& plan, const Points& y) {
+  std::vector<Wide> digit(plan.digits.size(), 0);
+  for (const PlanGroup& group : plan.groups) {
+    Wide rest = RestOf(m, plan, group, digit, y);
+    for (size_t d : group.digits) {
+      Wide stride = plan.Stride(m, d, group.output), last = plan.digits[d].extent - 1;
+      Wide size = stride < 0 ? -stride : stride;
+      digit[d] = std::clamp<Wide>(rest / size, 0, last);
+      rest -= digit[d] * size;
+      if (stride < 0) digit[d] = last - digit[d];
+    }
+  }
+  Points x(m.domain.rank(), 0);
+  for (size_t d = 0; d < digit.size(); ++d) {
+    x[plan.digits[d].axis] += static_cast<int64_t>(digit[d]) * plan.digits[d].below;
+  }
   return x;
 }
 

@@ -189,12 +189,14 @@ void SeekCollision(const DigitBox& box, const Rows& rows, const Recovery& recove
   for (const Column& c : open) {
     if (search.ZeroColumn(c)) return;
   }
-  std::erase_if(open, [](const Column& c) { return c.entries.empty(); });
+  // No affine output tells points apart that differ in these digits: the other digits alone decide
+  // nothing, and only an output without affine form could make the map injective.
+  size_t zero = std::erase_if(open, [](const Column& c) { return c.entries.empty(); });
   std::sort(open.begin(), open.end(), Steeper);
   if (SeekPairs(open, &search)) return;
   std::vector<int32_t> digits;
   for (const Column& c : open) digits.push_back(c.digit);
-  DecideByKernel(box, digits, rows, e);
+  DecideByKernel(box, digits, zero == 0, rows, e);
   if (e->proof().injective.status != Status::kUnknown) return;
   if (open.size() <= kMaxUnitColumns && SeekUnitSteps(open, rows.size(), &search)) return;
   bool one_row = std::all_of(open.begin(), open.end(), [&](const Column& c) {

@@ -74,9 +74,10 @@ Rows AffineRows(const IndexDag& dag, const Analysis& analysis);
 Recovery RecoverDigits(const DigitBox& box, const Rows& rows);
 /*! collide.cc: candidate pairs from zero columns, parallel columns (GCD) and carries. */
 void SeekCollision(const DigitBox& box, const Rows& rows, const Recovery& recovery, Evidence* e);
-/*! kernel.cc: decides injectivity when the open digits have at most one linear dependency. */
-void DecideByKernel(const DigitBox& box, const std::vector<int32_t>& open, const Rows& rows,
-                    Evidence* e);
+/*! kernel.cc: decides injectivity when the open digits have at most one linear dependency. Unless
+ *  these are `all` that is open, points may collide in other digits: then nothing is proved. */
+void DecideByKernel(const DigitBox& box, const std::vector<int32_t>& open, bool all,
+                    const Rows& rows, Evidence* e);
 /*! cover.cc: surjectivity of affine outputs. */
 void CoverCodomain(const DigitBox& box, const Rows& rows, Evidence* e);
 /*! A codomain point that digit recovery cannot decode; needs every output affine and every digit

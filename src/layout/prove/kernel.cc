@@ -81,8 +81,11 @@ std::optional<Row> KernelVector(const std::vector<Row>& m, const std::vector<int
 
 }  // namespace
 
-void DecideByKernel(const DigitBox& box, const std::vector<int32_t>& open, const Rows& rows,
-                    Evidence* e) {
+void DecideByKernel(const DigitBox& box, const std::vector<int32_t>& open, bool all,
+                    const Rows& rows, Evidence* e) {
+  auto prove = [&](const char* argument) {
+    if (all) e->Prove(&e->proof().injective, argument);
+  };
   if (open.empty() || open.size() > kMaxColumns || open.size() * rows.size() > kMaxEntries) return;
   std::vector<Row> m(rows.size(), Row(open.size(), 0));
   for (size_t r = 0; r < rows.size(); ++r) {
@@ -95,7 +98,7 @@ void DecideByKernel(const DigitBox& box, const std::vector<int32_t>& open, const
   std::vector<int> pivots(open.size(), -1);
   if (!Eliminate(&m, &pivots)) return;
   size_t free = std::count(pivots.begin(), pivots.end(), -1);
-  if (free == 0) return e->Prove(&e->proof().injective, "full column rank over the rationals");
+  if (free == 0) return prove("full column rank over the rationals");
   if (free > 1) return;
   auto v = KernelVector(m, pivots, std::find(pivots.begin(), pivots.end(), -1) - pivots.begin());
   if (!v) return;
@@ -103,7 +106,7 @@ void DecideByKernel(const DigitBox& box, const std::vector<int32_t>& open, const
   for (size_t i = 0; i < open.size(); ++i) {
     Wide steps = (*v)[i] < 0 ? -(*v)[i] : (*v)[i];
     if (steps >= box[open[i]].extent) {
-      return e->Prove(&e->proof().injective, "the one dependency of the strides exceeds an extent");
+      return prove("the one dependency of the strides exceeds an extent");
     }
     ((*v)[i] < 0 ? minus : plus)[open[i]] = static_cast<int64_t>(steps);
   }
