@@ -18,8 +18,9 @@ from ..errors import LayoutError
 from .proof import FACTS, Fact, LayoutProof
 
 # Operations that isl may count for one map, and pieces that a function or relation of it may have. isl counts
-# the steps of its simplex alone: what it does for each pair of pieces is bounded by their number only.
-LIMIT = 500_000
+# the steps of its simplex alone, and one takes up to 0.1 ms; what it does for each pair of pieces is bounded by
+# their number only.
+LIMIT = 50_000
 PIECES = 64
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
 
