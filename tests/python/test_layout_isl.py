@@ -140,6 +140,13 @@ def test_tables_without_a_pattern_stay_unknown(rng):
     assert agree(M.FiniteTable(1000, 3000, ramp)) == 4
 
 
+def test_an_instance_of_what_counting_disproved_has_a_limit_of_its_own():
+    stride = ((2, 1 << 62), (1, 16), ((-1, 6), (6, 1), (4, 1 << 40)))
+    f = M.MixedRadix((16, 1, (2, 4, 2)), stride, (-3, 1), (22, (1 << 62) + (1 << 40) + 11))
+    fact = prove(f, budget=0, exact="isl").surjective  # 256 points; isl would search for many seconds
+    assert fact.status == "DISPROVEN" and "256 points" in fact.argument
+
+
 def _size(domain):
     n = 1
     for extent in domain:

@@ -21,6 +21,8 @@ from .proof import FACTS, Fact, LayoutProof
 # the steps of its simplex alone, and one takes up to 0.1 ms; what it does for each pair of pieces is bounded by
 # their number only.
 LIMIT = 50_000
+# For an instance of what counting has disproved: a few hundred values in a box of 2^62 can take isl long.
+INSTANCE_LIMIT = 10_000
 PIECES = 64
 _LOW, _HIGH = -(1 << 63), (1 << 63) - 1
 

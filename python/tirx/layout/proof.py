@@ -89,19 +89,21 @@ def prove(f, budget=FINITE_BUDGET, exact=None) -> LayoutProof:
         )
     found = _proof(_api.layout_prove(f, budget))
     if exact == "isl":
-        from .isl import exact_proof
+        from .isl import INSTANCE_LIMIT, LIMIT, exact_proof
 
-        missing = [name for name in FACTS if _is_open(getattr(found, name))]
-        more = exact_proof(f, missing) if missing else found
-        for name in missing:
-            if getattr(more, name).status != "UNKNOWN":
-                setattr(found, name, getattr(more, name))
+        unknown = [name for name in FACTS if getattr(found, name).status == "UNKNOWN"]
+        bare = [name for name in FACTS if name not in unknown and _lacks_instance(getattr(found, name))]
+        for names, limit in ((unknown, LIMIT), (bare, INSTANCE_LIMIT)):
+            more = exact_proof(f, names, limit) if names else found
+            for name in names:
+                if getattr(more, name).status != "UNKNOWN":
+                    setattr(found, name, getattr(more, name))
     return found
 
 
-def _is_open(fact) -> bool:
-    """Unknown, or disproven by counting without an instance."""
-    return fact.status == "UNKNOWN" or (fact.status == "DISPROVEN" and fact.witness is None)
+def _lacks_instance(fact) -> bool:
+    """Disproven by counting alone."""
+    return fact.status == "DISPROVEN" and fact.witness is None
 
 
 def analyze_finite(f, budget=FINITE_BUDGET) -> LayoutProof:
