@@ -11,6 +11,7 @@ was not caught.
 """
 
 import argparse
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -42,8 +43,21 @@ def is_cpp(mutant):
 
 def built_library():
     """The library of the package that this interpreter imports."""
-    package = Path(importlib.util.find_spec("tirx").origin).parent
-    return (package / "lib" / "libtirx.so").resolve()
+    own = Path(importlib.util.find_spec("tirx").origin).parent / "lib" / "libtirx.so"
+    if own.exists():
+        return own.resolve()
+    files = importlib.metadata.files("tirx") or []  # an editable install keeps it elsewhere
+    return next(Path(f.locate()) for f in files if f.name == "libtirx.so").resolve()
+
+
+# An editable install answers `import tirx` before PYTHONPATH does: without its finder the copy is imported.
+PYTEST = """
+import importlib.machinery as m, sys
+sys.meta_path[:] = [f for f in sys.meta_path if f in (m.BuiltinImporter, m.FrozenImporter, m.PathFinder)]
+import pytest, tirx
+assert tirx.__file__.startswith(sys.argv.pop(1)), tirx.__file__
+raise SystemExit(pytest.main(sys.argv[1:]))
+"""
 
 
 class Tree:
@@ -93,7 +107,7 @@ class Tree:
     def test(self, tests):
         """Whether the tests pass. Not to be collected at all is an error of the list, not a fault found."""
         env = {**os.environ, "PYTHONPATH": str(self.path / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+        command = [sys.executable, "-c", PYTEST, str(self.path), "-x", "-q", "-p", "no:cacheprovider", *tests]
         try:
             done = subprocess.run(
                 command, cwd=self.path, env=env, capture_output=True, text=True, timeout=900

@@ -244,6 +244,22 @@ std::optional<Layout> ReadSwizzledBox(const ComposeLayoutNode& c, const std::vec
   return ComposeOfElements(c, n, [&](int64_t y) { return IndexOf(y, shape, boxes); });
 }
 
+/*! The tile's slice was refused. With constants that is the answer; with variables the swizzled
+ *  addresses might still be a layout, which nobody can read. */
+void ThrowUnread(const Layout& layout, const std::string& refusal) {
+  Form f = Form::Of(TileOf(layout));
+  bool shape = refusal.find("\"slice-not-a-layout\"") != std::string::npos ||
+               refusal.find("\"not-groupable\"") != std::string::npos;
+  if (f.IsStatic() || !shape) return;
+  Diag("layout", "unproved", {})
+      .Message(
+          "the box is none of the tile, and the swizzled addresses of symbolic layouts are not "
+          "read")
+      .Found(LayoutText(layout))
+      .Required("constants instead of variables, or a box that the iters of the tile keep")
+      .Throw();
+}
+
 }  // namespace
 
 Layout Slice(const Layout& layout, const Shape& shape, const ffi::Array<Range>& region,
@@ -261,9 +277,10 @@ Layout Slice(const Layout& layout, const Shape& shape, const ffi::Array<Range>& 
   auto* swizzle = SwizzleOf(layout);
   try {
     return OnTile(layout, of_tile);
-  } catch (const ffi::Error&) {
+  } catch (const ffi::Error& e) {
     if (!swizzle) throw;
     if (auto whole = ReadSwizzledBox(*swizzle, extents, boxes)) return *whole;
+    ThrowUnread(layout, std::string(e.message()));
     throw;
   }
 }
