@@ -10,7 +10,7 @@ readonly BUILD=build/sanitize
 readonly CHECKS=address,signed-integer-overflow,shift,bounds,integer-divide-by-zero,return,unreachable
 # Not the files that call the CUDA compiler or a browser, which are no code of this project and slow (or do not start)
 # under the preloaded runtime.
-readonly TESTS=(-m "not slow" --ignore=tests/python/test_layout_page.py
+readonly TESTS=(-m "not slow" --deselect tests/python/test_layout_page.py
   tests/python/test_{ir,script,layout,scope,pass,sim}_*.py tests/python/test_{arith*,verify}.py)
 
 gtest=ON
