@@ -4,6 +4,8 @@ A variant differs first at its field, in the order of declaration: domain, codom
 codomain box that follows from other fields has no variant of its own.
 """
 
+import functools
+
 from tirx.layout import maps as M
 
 ID = M.Identity((4, 4))
@@ -33,12 +35,14 @@ def swizzle(name="xor_swizzle", params=(0, 2, 2), domain=16, codomain=None, inve
 
 
 def _twin():
-    fn = lambda params, coords: coords  # noqa: E731
-    try:
-        M.register_transform("sample_twin", fn, fn)
-    except M.LayoutError:
-        pass  # registered by an earlier sample
+    _register_twin()
     return swizzle("sample_twin")
+
+
+@functools.cache
+def _register_twin():
+    fn = lambda params, coords: coords  # noqa: E731
+    M.register_transform("sample_twin", fn, fn)
 
 
 def recast(map=LINE, axis=0, bits=(32, 16)):

@@ -45,11 +45,7 @@ def test_a_thousand_random_programs(capsys):
         print("\nround trip: 1000 programs, seeds 1000..1999")
 
 
-KERNELS = ["scale", "smem_copy", "mma_gemm"]
-LATER = {
-    "blackwell_gemm": "the pipelines and tensor-memory pools of tirx.lang",
-    "trn_gemm": "the Trainium target",
-}
+KERNELS = ["scale", "smem_copy", "mma_gemm", "trn_gemm"]
 
 
 def surface():
@@ -61,13 +57,10 @@ def test_kernels(name):
     check_round_trip(importlib.import_module(f"bench.kernels.{name}").make(surface()))
 
 
-@pytest.mark.parametrize("name", sorted(LATER))
-def test_kernels_that_need_later_parts(name):
-    try:
-        f = importlib.import_module(f"bench.kernels.{name}").make(surface())
-    except Exception as e:  # whatever is missing
-        pytest.skip(f"needs {LATER[name]}: {type(e).__name__}")
-    check_round_trip(f)
+def test_the_kernel_that_waits_for_pipelines():
+    """blackwell_gemm joins KERNELS when tirx.lang has Pipeline; until then nothing else may be missing before it."""
+    with pytest.raises(AttributeError, match="'Pipeline'"):
+        importlib.import_module("bench.kernels.blackwell_gemm").make(surface())
 
 
 # ---- what broke other printers (multi-line strings, quotes, literals, layouts, tile calls), and legal neighbours ----
