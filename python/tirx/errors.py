@@ -100,6 +100,13 @@ class LayoutError(TirxError, ValueError):
     family = "layout"
 
 
+def absent(package: str, required: str, hint: str) -> LayoutError:
+    """The error of a layout function that needs a package which is not installed."""
+    return LayoutError(
+        f"the package {package} is not installed", code="no-package", required=required, hint=hint
+    )
+
+
 class ScopeError(TirxError):
     """Execution scopes contradict each other or a collective lacks its team."""
 

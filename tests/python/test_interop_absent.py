@@ -6,10 +6,12 @@ import sys
 import pytest
 from layout_cases import refused
 
-from tirx.layout import Fragment, S, TileLayout
+from tirx.layout import CuteLayout, Fragment, Mesh, Placement, S, Shard, TileLayout
 from tirx.layout.linear import LinearLayout
 
 ASKED = {
+    "cute": lambda m: m.to_cute(CuteLayout(4, 1)),
+    "torch": lambda m: m.to_placements(Placement.from_dtensor((4,), Mesh((2,)), [Shard(0)])),
     "triton": lambda m: m.to_triton(LinearLayout.empty()),
     "tvm": lambda m: m.to_tvm(TileLayout(S[4])),
     "tilelang": lambda m: m.to_tilelang(Fragment((4,), None, lambda i: i)),
@@ -19,7 +21,12 @@ ASKED = {
 @pytest.mark.parametrize("name", ASKED)
 def test_absent_package(name, monkeypatch):
     module = __import__(f"tirx.interop.{name}", fromlist=[name])
-    for part in (name, f"{name}.tirx", f"{name}.layout"):
+    for part in (
+        "pycute" if name == "cute" else name,
+        f"{name}.tirx",
+        f"{name}.layout",
+        f"{name}.distributed.tensor",
+    ):
         monkeypatch.setitem(sys.modules, part, None)  # as if it were not there
     error = refused(lambda: ASKED[name](module))
     assert error.code == "no-package" and name in error.message + error.required

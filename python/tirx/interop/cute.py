@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ..errors import LayoutError
+from ..errors import LayoutError, absent
 from ..layout.cute import ComposedLayout, CuteLayout, Swizzle
 
 CHECKED = 4096
@@ -64,7 +64,5 @@ def _pycute():
     except ImportError:
         pycute = None
     if not hasattr(pycute, "logical_divide"):
-        raise LayoutError("pycute is not installed", code="no-pycute", found=repr(pycute),
-                          required="the module of the wheel nvidia-cutlass",
-                          hint="pip install tirx[interop]")  # fmt: skip
+        raise absent("pycute", "the module of the wheel nvidia-cutlass", "pip install tirx[interop]")
     return pycute

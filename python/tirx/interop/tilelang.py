@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 
-from ..errors import LayoutError
+from ..errors import LayoutError, absent
 from ..layout.fragment import Fragment
 
 _FORM = re.compile(r"Fragment\((\(.*?\)) -> \(.*?\), replicate: (\d+), thread: \w+, forward_thread: (.*), "
@@ -135,6 +135,5 @@ def to_tilelang(fragment):
         import tvm_ffi
         from tilelang.layout import Fragment as Theirs
     except ImportError:
-        raise LayoutError("the package tilelang is not installed", code="no-package", required="tilelang.layout",
-                          hint="run fragment_source(fragment) where it is") from None  # fmt: skip
+        raise absent("tilelang", "tilelang.layout", "run fragment_source(fragment) where it is") from None
     return eval(fragment_source(fragment), {"Fragment": Theirs, "convert": tvm_ffi.convert})

@@ -6,7 +6,7 @@ tirx.layout.mesh has the mathematics. Uneven shards are refused.
 
 from __future__ import annotations
 
-from ..errors import LayoutError
+from ..errors import LayoutError, absent
 from ..layout.mesh import Mesh, Partial, Placement, Replicate, Shard, StridedShard
 
 
@@ -47,9 +47,16 @@ def to_placements(placement, device_mesh=None) -> list:
     return [_torch_word(w) for w in placement.to_dtensor(device_mesh if known else mesh_of(device_mesh))]
 
 
-def _torch_word(word):
-    from torch.distributed.tensor import placement_types as kinds
+def _kinds():
+    try:
+        from torch.distributed.tensor import placement_types
+    except ImportError:
+        raise absent("torch", "torch.distributed.tensor", "pip install tirx[torch]") from None
+    return placement_types
 
+
+def _torch_word(word):
+    kinds = _kinds()
     if isinstance(word, Shard):
         return kinds.Shard(word.dim)
     if isinstance(word, Replicate):

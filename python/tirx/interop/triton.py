@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 
-from ..errors import LayoutError
+from ..errors import LayoutError, absent
 from ..layout.linear import LinearLayout, PaddedLayout, tile_of_distribution, tile_of_placement
 from ..layout.linear.tiles import AXES, distribution_of
 
@@ -18,8 +18,7 @@ def _triton():
     try:
         import triton
     except ImportError:
-        raise LayoutError("the package triton is not installed", code="no-package", required="triton",
-                          hint="pip install tirx[interop]") from None  # fmt: skip
+        raise absent("triton", "triton", "pip install tirx[interop]") from None
     return triton
 
 

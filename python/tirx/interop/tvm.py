@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import LayoutError
+from ..errors import LayoutError, absent
 from ..layout import Axis, ComposeLayout, Iter, TileLayout
 
 
@@ -10,8 +10,7 @@ def _tvm():
     try:
         from tvm.tirx import layout
     except ImportError:
-        raise LayoutError("the package apache-tvm is not installed", code="no-package", required="tvm.tirx.layout",
-                          hint="pip install tirx[interop]") from None  # fmt: skip
+        raise absent("apache-tvm", "tvm.tirx.layout", "pip install tirx[interop]") from None
     return layout
 
 

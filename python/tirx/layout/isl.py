@@ -14,7 +14,7 @@ import contextlib
 import itertools
 
 from .. import _ffi_api as _api
-from ..errors import LayoutError
+from ..errors import absent
 from .proof import FACTS, Fact, LayoutProof
 
 # Operations that isl may count for one map, and pieces that a function or relation of it may have. isl counts
@@ -35,8 +35,7 @@ def _library():
     try:
         import islpy
     except ImportError:
-        raise LayoutError("the exact back end needs isl", code="missing-package", found="no module islpy",
-                          required="pip install tirx[isl]") from None  # fmt: skip
+        raise absent("islpy", "isl, for the exact back end", "pip install tirx[isl]") from None
     return islpy
 
 

@@ -67,10 +67,14 @@ class TileCall:
         return [self.operand(n) for n, a in zip(self.names, self.args) if isinstance(a, BufferRegion)]
 
     @property
+    def primitive(self):
+        """The row of the catalogue, or None for an unknown name."""
+        return CATALOGUE.get(self.op)
+
+    @property
     def written(self) -> tuple:
         """Names of the operands that the primitive writes."""
-        known = CATALOGUE.get(self.op)
-        return known.out if known else ()
+        return self.primitive.out if self.primitive else ()
 
     def builder(self) -> Builder:
         """A statement factory at this call's span."""

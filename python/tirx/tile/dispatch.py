@@ -32,8 +32,7 @@ def dispatch(call: TileCall, ctx: TileContext):
     if not rules:
         raise _no_rules(call, ctx)
     _check_config(call, ctx)
-    if call.op != "permute_layout":  # which may work in place
-        check_no_overlap(call, ctx)
+    check_no_overlap(call, ctx)
     if call.dispatch:
         return _run_forced(call, ctx, rules)
     return _search(call, ctx, rules)

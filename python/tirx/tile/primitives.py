@@ -8,15 +8,16 @@ from __future__ import annotations
 
 
 class Primitive:
-    """One primitive: parameter names in order, default values of the trailing ones, written operands."""
+    """One primitive: parameter names in order, default values of the trailing ones, written operands.
+    in_place: written and read operands may overlap."""
 
-    __slots__ = ("name", "params", "defaults", "out", "regions", "group", "doc")
+    __slots__ = ("name", "params", "defaults", "out", "regions", "group", "doc", "in_place")
 
-    def __init__(self, name, params, doc, group, out=None, regions=None, defaults=None):
+    def __init__(self, name, params, doc, group, out=None, regions=None, defaults=None, in_place=False):
         self.name, self.params, self.doc, self.group = name, tuple(params.split()), doc, group
         self.out = tuple((out or self.params[0]).split())
         self.regions = self.params if regions is None else tuple(regions.split())
-        self.defaults = defaults or {}
+        self.defaults, self.in_place = defaults or {}, in_place
 
 
 CATALOGUE: dict[str, Primitive] = {}
@@ -28,7 +29,13 @@ def _add(group, name, params, doc, **kw):
 
 _add("move", "copy", "dst src", "dst = src, same shape and dtype")
 _add("move", "copy_async", "dst src", "dst = src by an asynchronous engine; the kernel waits for it")
-_add("move", "permute_layout", "dst src", "dst = src where the two layouts differ; may be in place")
+_add(
+    "move",
+    "permute_layout",
+    "dst src",
+    "dst = src where the two layouts differ; may be in place",
+    in_place=True,
+)
 _add("matrix", "gemm", "D A B C transpose_A transpose_B alpha beta",
      "D = alpha * op(A) op(B) + beta * C", regions="D A B C",
      defaults={"transpose_A": False, "transpose_B": False, "alpha": 1.0, "beta": 0.0})  # fmt: skip

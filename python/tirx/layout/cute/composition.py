@@ -28,7 +28,7 @@ from .layout import (
     nest,
     value_at,
 )  # fmt: skip
-from .tuples import refuse
+from .tuples import check_tiler, refuse
 
 BUDGET = 4096
 
@@ -58,13 +58,7 @@ def composition(a, b, *, opaque=False, budget=BUDGET, analyzer=None, guards=None
 
 
 def _by_mode(a, tiler, **options):
-    if len(tiler) > len(a):
-        refuse(
-            "the tiler has more modes than the layout",
-            "bad-tiler",
-            f"{len(tiler)} for {a}",
-            f"at most {len(a)}",
-        )
+    check_tiler(tiler, a)
     parts = [m if t is None else composition(m, t, **options) for m, t in zip(a.modes(), tiler)]
     parts += a.modes()[len(tiler) :]
     if all(isinstance(p, CuteLayout) for p in parts):

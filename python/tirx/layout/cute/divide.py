@@ -5,7 +5,7 @@ from __future__ import annotations
 from .complement import Ragged, complement
 from .composition import BUDGET, composition
 from .layout import CuteLayout, as_layout, make_layout
-from .tuples import refuse
+from .tuples import check_tiler, refuse
 
 
 def logical_divide(a, tiler, *, ragged=False, opaque=False, budget=BUDGET, analyzer=None, guards=None):
@@ -28,13 +28,7 @@ def _by_mode(a, tiler, ragged, opaque, **options):
     if ragged or opaque:
         refuse("ragged and opaque divides take one tiler", "bad-tiler", f"a tuple of {len(tiler)}",
                "a CuteLayout or an integer", "divide the modes one by one")  # fmt: skip
-    if len(tiler) > len(a):
-        refuse(
-            "the tiler has more modes than the layout",
-            "bad-tiler",
-            f"{len(tiler)} for {a}",
-            f"at most {len(a)}",
-        )
+    check_tiler(tiler, a)
     parts = [m if t is None else logical_divide(m, t, **options) for m, t in zip(a.modes(), tiler)]
     return make_layout(*parts, *a.modes()[len(tiler) :])
 

@@ -13,6 +13,13 @@ def refuse(message, code, found="", required="", hint=""):
     raise LayoutError(message, code=code, found=str(found), required=required, hint=hint)
 
 
+def check_tiler(tiler, a):
+    """A tiler by mode has at most the modes of the layout `a`."""
+    if len(tiler) > len(a):
+        refuse("the tiler has more modes than the layout", "bad-tiler", f"{len(tiler)} for {a}",
+               f"at most {len(a)}")  # fmt: skip
+
+
 def normal(x, what):
     """Lists become tuples, integers of other types become int; anything else is refused. `what` names it."""
     if type(x) is int:
