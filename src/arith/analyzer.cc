@@ -2,6 +2,7 @@
  * The analyzer: persistent facts with scopes, and questions answered through a Graph.
  */
 #include <tirx/arith/analyzer.h>
+#include <tirx/support/diag_code.h>
 
 #include <numeric>
 #include <optional>
@@ -47,7 +48,7 @@ std::optional<PrimExpr> AnalyzerImpl::TryEmit(Id id, const PrimExprNode* hint) {
   try {
     return graph.Emit(id, hint);
   } catch (const ffi::Error& e) {
-    if (e.message().find("expression-too-deep") == std::string::npos) throw;
+    if (DiagCode(e) != "expression-too-deep") throw;
     return std::nullopt;
   }
 }

@@ -10,6 +10,7 @@
  * layout where the same box of the tile is none.
  */
 #include <tirx/support/diag.h>
+#include <tirx/support/diag_code.h>
 
 #include <algorithm>
 
@@ -248,8 +249,7 @@ std::optional<Layout> ReadSwizzledBox(const ComposeLayoutNode& c, const std::vec
  *  addresses might still be a layout, which nobody can read. */
 void ThrowUnread(const Layout& layout, const std::string& refusal) {
   Form f = Form::Of(TileOf(layout));
-  bool shape = refusal.find("\"slice-not-a-layout\"") != std::string::npos ||
-               refusal.find("\"not-groupable\"") != std::string::npos;
+  bool shape = refusal == "slice-not-a-layout" || refusal == "not-groupable";
   if (f.IsStatic() || !shape) return;
   Diag("layout", "unproved", {})
       .Message(
@@ -280,7 +280,7 @@ Layout Slice(const Layout& layout, const Shape& shape, const ffi::Array<Range>& 
   } catch (const ffi::Error& e) {
     if (!swizzle) throw;
     if (auto whole = ReadSwizzledBox(*swizzle, extents, boxes)) return *whole;
-    ThrowUnread(layout, std::string(e.message()));
+    ThrowUnread(layout, DiagCode(e));
     throw;
   }
 }

@@ -1,4 +1,5 @@
 #include <tirx/support/diag.h>
+#include <tirx/support/diag_code.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/error.h>
@@ -29,6 +30,12 @@ void Diag::Throw() const {
   payload.Set("span", SpanJson(span_));
   payload.Set("notes", notes);
   throw ffi::Error("TirxError", std::string(ffi::json::Stringify(payload)), "");
+}
+
+std::string DiagCode(const ffi::Error& error) {
+  if (error.kind() != "TirxError") return "";
+  auto payload = ffi::json::Parse(ffi::String(error.message())).cast<ffi::json::Object>();
+  return std::string(payload.at(ffi::String("code")).cast<ffi::String>());
 }
 
 }  // namespace tirx

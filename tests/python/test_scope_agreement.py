@@ -3,8 +3,10 @@
 import pytest
 from scope_helpers import contexts, kernel
 
+import tirx
 from tirx.errors import ScopeError
 from tirx.scope import active_sets
+from tirx.script import from_source
 
 HEAD = """
 bx = T.cta_id([8])
@@ -151,3 +153,41 @@ def test_a_team_must_agree(team, legal):
     with pytest.raises(ScopeError) as e:
         contexts(f)
     assert e.value.code == "partial-team"
+
+
+TILE = """
+@T.prim_func
+def f(A: T.Buffer((128, 32), "float32"), B: T.Buffer((128, 32), "float32"), n: T.int32):
+    T.device_entry()
+    warp = T.warp_id([4])
+    lane = T.lane_id([32])
+    for i in range(2):
+        x = A[0, 0]
+        y = A[0, lane]
+        {call}
+"""
+# (call, how far its operands are agreed when it is refused)
+DISAGREE = [
+    ("Tx.cta.copy(B[warp * 32 : warp * 32 + 32, :], A[warp * 32 : warp * 32 + 32, :])", "from warp to warp"),
+    ("Tx.warp.copy(B[lane : lane + 1, :], A[lane : lane + 1, :])", "from thread to thread"),
+    ("Tx.warp.fill(B[0:lane, :], 0.0)", "size of the region of B differs from thread to thread"),
+    ("Tx.warp.fill(B[warp * 32 : warp * 32 + 32, :], y)", "a value differs from thread to thread"),
+]
+AGREE = [
+    "Tx.warp.copy(B[warp * 32 : warp * 32 + 32, :], A[warp * 32 : warp * 32 + 32, :])",
+    "Tx.cta.copy(B[i * 64 : i * 64 + 64, :], A[i * 64 : i * 64 + 64, :])",
+    "Tx.cta.fill(B[n : n + 8, :], x)",
+    "Tx.thread.copy(B[lane : lane + 1, :], A[lane : lane + 1, :])",
+]
+
+
+@pytest.mark.parametrize("call, found", DISAGREE)
+def test_a_team_agrees_on_its_tiles(call, found):
+    with pytest.raises(ScopeError) as e:
+        tirx.compile(from_source(TILE.format(call=call)), "cuda/sm_90a")
+    assert e.value.code == "operand-differs" and found in e.value.found and call in str(e.value)
+
+
+@pytest.mark.parametrize("call", AGREE)
+def test_tiles_that_a_team_agrees_on(call):
+    tirx.compile(from_source(TILE.format(call=call)), "cuda/sm_90a")
