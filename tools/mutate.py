@@ -50,13 +50,11 @@ def built_library():
     return next(Path(f.locate()) for f in files if f.name == "libtirx.so").resolve()
 
 
-# An editable install answers `import tirx` before PYTHONPATH does: without its finder the copy is imported.
-PYTEST = """
+# An editable install answers `import tirx` before PYTHONPATH does. Every interpreter that starts in the copy, those that
+# the tests start included, imports this first and lets its finder go.
+SITE = """
 import importlib.machinery as m, sys
 sys.meta_path[:] = [f for f in sys.meta_path if f in (m.BuiltinImporter, m.FrozenImporter, m.PathFinder)]
-import pytest, tirx
-assert tirx.__file__.startswith(sys.argv.pop(1)), tirx.__file__
-raise SystemExit(pytest.main(sys.argv[1:]))
 """
 
 
@@ -66,8 +64,10 @@ class Tree:
 
     def __init__(self, path, build):
         self.path, self.build = Path(path), build
+        self.env = {**os.environ, "PYTHONPATH": str(self.path / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
         names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
         self._copy([n for n in names.decode().split("\0") if n and (ROOT / n).exists()])
+        (self.path / "python" / "sitecustomize.py").write_text(SITE)
         library = self.path / "python" / "tirx" / "lib" / "libtirx.so"
         library.parent.mkdir(exist_ok=True)
         library.unlink(missing_ok=True)
@@ -104,13 +104,18 @@ class Tree:
             return False
         return True
 
+    def imported(self):
+        """The file of the package that the tests import."""
+        command = [sys.executable, "-c", "import tirx; print(tirx.__file__)"]
+        done = subprocess.run(command, cwd=self.path, env=self.env, capture_output=True, text=True)
+        return Path(done.stdout.strip())
+
     def test(self, tests):
         """Whether the tests pass. Not to be collected at all is an error of the list, not a fault found."""
-        env = {**os.environ, "PYTHONPATH": str(self.path / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-c", PYTEST, str(self.path), "-x", "-q", "-p", "no:cacheprovider", *tests]
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
         try:
             done = subprocess.run(
-                command, cwd=self.path, env=env, capture_output=True, text=True, timeout=900
+                command, cwd=self.path, env=self.env, capture_output=True, text=True, timeout=900
             )
         except subprocess.TimeoutExpired:
             return False
@@ -138,6 +143,8 @@ def healthy(tree, mutants):
     tests = list(dict.fromkeys(t for m in mutants for t in m["tests"]))
     if tree.build:
         tree.compile()
+    if (imported := tree.imported()) != tree.path / "python" / "tirx" / "__init__.py":
+        raise RuntimeError(f"the tests would import {imported}")
     if not tree.test(tests):
         raise RuntimeError(f"the tests fail without a fault: pytest {' '.join(tests)}")
 

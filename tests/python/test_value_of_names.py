@@ -161,5 +161,12 @@ def test_displays_in_an_inline_function_that_is_an_argument():
 
 def test_calls_are_looked_into():
     a = np.array([5, 6, 2, 4, 0, 0, 0, 0], np.int32)
-    run(["l = [T.max(T.min(A[0], 7), A[1])]", "A[0] = A[1] = 50", "A[2] = l[0]"], a)
-    assert a[2] == 6
+    run(
+        [
+            "l = [T.max(T.min(A[0], 7), A[1]), T.popcount(A[1])]",
+            "A[0] = A[1] = 55",
+            "A[2] = l[0] * 10 + l[1]",
+        ],
+        a,
+    )
+    assert a[2] == 62

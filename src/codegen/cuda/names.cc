@@ -66,7 +66,6 @@ const std::unordered_set<std::string>& MathLibrary() {
 std::string EntryName(const std::string& name) {
   std::string id = Identifier(name);
   std::string stem = !id.empty() && id.back() == 'f' ? id.substr(0, id.size() - 1) : id;
-  if (id.compare(0, 2, "__") == 0) return "kernel" + id;  // such names belong to the compiler
   bool taken = ReservedNames().count(id) || MathLibrary().count(id) || MathLibrary().count(stem);
   return taken ? id + "_kernel" : id;
 }
